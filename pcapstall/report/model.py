@@ -1,0 +1,333 @@
+"""The report as a value: frozen dataclasses that mirror JSON schema 1 key by key, in its order.
+
+Renderers, filters and conditions read these and nothing else. Times are integer nanoseconds; what was not seen is
+None. No measuring, no judging and no text layout lives here.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+SCHEMA: Final = 1
+"""Keys keep their names and meaning within a schema number."""
+
+EVENTS: Final = (
+    "syn",
+    "syn_ack",
+    "ack",
+    "client_hello_first",
+    "client_hello_last",
+    "client_hello_acked",
+    "hello_retry",
+    "client_hello2_first",
+    "client_hello2_last",
+    "server_hello_first",
+    "server_hello_last",
+    "server_flight_last",
+    "client_finished",
+    "client_app_data",
+    "server_app_data",
+    "client_alert",
+    "server_alert",
+    "client_fin",
+    "server_fin",
+    "client_rst",
+    "server_rst",
+)
+"""The events of a flow, in the order of a handshake."""
+
+INTERVALS: Final = (
+    "syn_synack",
+    "synack_ack",
+    "ack_ch",
+    "ch_span",
+    "ch_ack",
+    "ch_sh",
+    "hrr_ch2",
+    "ch2_sh",
+    "sh_cfin",
+    "ch_fin",
+    "ch_close",
+    "ack_close",
+)
+"""The intervals of a flow, in the order of a handshake; the last three are lifetimes."""
+
+STALL_INTERVALS: Final = INTERVALS[:9]
+"""Those that can be called stalled."""
+
+PARTS: Final = (
+    "network",
+    "client_process",
+    "server_process",
+    "client_kernel",
+    "server_kernel",
+    "await_server",
+    "unknown",
+)
+"""What an interval is split into."""
+
+_FAILED_TCP: Final = frozenset(("refused", "filtered", "prohibited", "reset_during_handshake"))
+_FAILED_TLS: Final = frozenset(
+    (
+        "alert",
+        "closed_before_client_hello",
+        "reset_by_server",
+        "closed_by_server",
+        "client_gave_up",
+        "client_rejected_likely",
+    )
+)
+_UNFINISHED_TLS: Final = frozenset(("partial_client_hello", "no_server_hello"))
+_CUT: Final = frozenset(("near_capture_end", "one_sided", "snaplen_cut"))
+
+
+def is_failed(tcp_outcome: str, tls_outcome: str | None, flags: Iterable[str]) -> bool:
+    """Whether these outcomes are a failure.
+
+    A probe, a raced connection and what is not TLS are none; a handshake that the capture cut off is none either.
+    """
+    if tcp_outcome in _FAILED_TCP or tls_outcome in _FAILED_TLS:
+        return True
+    return tls_outcome in _UNFINISHED_TLS and _CUT.isdisjoint(flags)
+
+
+@dataclass(frozen=True, slots=True)
+class EventReport:
+    """When and in which frame an event was seen."""
+
+    ns: int
+    """Nanoseconds since the Unix epoch."""
+    rel_ns: int
+    """Nanoseconds since `Report.t0_ns`."""
+    frame: int
+    """Frame number, from 1 as Wireshark counts."""
+    file: int
+    """Index into `Report.captures`."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertReport:
+    """One TLS alert."""
+
+    side: str
+    """Who sent it: client or server."""
+    level: str | None
+    """warning or fatal; None when encrypted."""
+    description: str | None
+    """Its RFC 8446 section 6 name; None when encrypted."""
+    inferred: bool
+    """Whether it was inferred from the place and length of an encrypted record."""
+    frame: int
+    file: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What was counted in a flow."""
+
+    packets: int = 0
+    client_bytes: int = 0
+    """Payload bytes of the client's stream, each counted once."""
+    server_bytes: int = 0
+    syn_retries: int = 0
+    syn_ack_retries: int = 0
+    client_retransmits: int = 0
+    server_retransmits: int = 0
+    copies: int = 0
+    """The same packet seen again at another interface; never a retransmission."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One sentence that supports a verdict, with where to look."""
+
+    text: str
+    frames: list[int]
+    file: int | None
+    """Index into `Report.captures` of the file that ``frames`` are of; None without frames."""
+    strace: list[str]
+    """Lines of strace files, ``client.strace:66``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowReport:
+    """One TCP connection: what was seen, measured and concluded."""
+
+    id: int
+    """The row: flows count from 1 in the order of their first frames."""
+    first_frame: int
+    client: str
+    """``10.0.0.1:443`` or ``[2001:db8::1]:443``."""
+    server: str
+    direction_source: str
+    """How client and server were told apart: syn, syn_ack, client_hello, port, first_seen."""
+    capture_point: str
+    """client, server, middle, local or unknown."""
+    capture_point_confidence: str | None
+    sni: str | None
+    alpn: list[str]
+    tls_version: str | None
+    cipher: str | None
+    ja4: str | None
+    resumed: bool | None
+    preamble: str | None
+    """What came before the ClientHello: a proxy header, CONNECT, STARTTLS, ..."""
+    preamble_ns: int | None
+    tunnel: str | None
+    syn_data: str | None
+    """accepted or rejected, when the SYN carried data."""
+    events: dict[str, EventReport | None]
+    """By name, all of `EVENTS` in their order."""
+    alerts: list[AlertReport]
+    counts: Counts
+    intervals_ns: dict[str, int | None]
+    """By name, all of `INTERVALS` in their order; None when not seen to end."""
+    open_ns: dict[str, int]
+    """Intervals that began and were not seen to end, with the length they had reached."""
+    parts_ns: dict[str, dict[str, int]]
+    """For an interval, what it is made of (`PARTS`); they add up to it exactly."""
+    tcp_outcome: str
+    tls_outcome: str | None
+    closed_by: str | None
+    """client or server."""
+    close_kind: str | None
+    """fin or rst."""
+    server_timer_ns: int | None
+    """After how long of silence the server closed."""
+    flags: list[str]
+    stalled: str | None
+    """The interval that stalled."""
+    cause: str | None
+    side: str | None
+    reason: str | None
+    activity: str | None
+    """What the responsible thread did meanwhile, from strace."""
+    confidence: str | None
+    """high, medium or low."""
+    match: str | None
+    """How strace's socket was found to be this flow."""
+    verdict: str | None
+    """One sentence."""
+    evidence: list[Evidence]
+    would_settle: str | None
+    """What would make the verdict certain; None when it is."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the connection failed; see `is_failed`."""
+        return is_failed(self.tcp_outcome, self.tls_outcome, self.flags)
+
+    @property
+    def stalled_ns(self) -> int | None:
+        """The length of the interval that stalled, closed or open; None when none did."""
+        if self.stalled is None:
+            return None
+        length = self.intervals_ns.get(self.stalled)
+        return self.open_ns.get(self.stalled) if length is None else length
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureReport:
+    """What was read of one capture file. packets = tcp_packets + other_packets + the sum of malformed."""
+
+    file: str
+    format: str
+    packets: int
+    tcp_packets: int
+    other_packets: int
+    malformed: dict[str, int]
+    """How many, by reason."""
+    dropped: int | None
+    """Packets that the capturing host says it dropped; None when it says nothing."""
+    first_ns: int | None
+    """Epoch nanoseconds of the earliest packet; None in an empty capture."""
+    last_ns: int | None
+    linktypes: list[str]
+    """libpcap's names without the prefix: EN10MB, LINUX_SLL2."""
+    trust: str
+    """trustworthy, or what to mistrust."""
+    warnings: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessReport:
+    """A process in a strace file and the flows that its sockets were found to be."""
+
+    pid: int
+    side: str | None
+    """client or server."""
+    flows: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class StraceReport:
+    """What was read of one strace file."""
+
+    file: str
+    label: str | None
+    """What the user called it: ``outbound=FILE``."""
+    lines: int
+    unread: int
+    """Lines that could not be read."""
+    processes: list[ProcessReport]
+    clock_offset_ns: int | None
+    """What to add to strace's clock to have the capture's; None when unknown."""
+    clock_error_ns: int | None
+    unmatched_sockets: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalSummary:
+    """Nearest-rank percentiles of one interval over some flows, in nanoseconds."""
+
+    n: int
+    p50: int
+    p90: int
+    p99: int
+    max: int
+
+
+@dataclass(frozen=True, slots=True)
+class HealthySummary:
+    """The flows that neither stalled nor failed and are not shown one by one."""
+
+    flows: int
+    tls_outcomes: dict[str, int]
+    """How many flows by tls_outcome, most first."""
+    tcp_outcomes: dict[str, int]
+    intervals: dict[str, IntervalSummary]
+    """By name, those of `INTERVALS` that any of the flows has; open intervals are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """All flows of the report, shown or not."""
+
+    flows: int
+    stalled: int
+    failed: int
+    stalled_and_failed: int
+    """Those that did both."""
+    unjudged: int
+    """Those of which no interval that could stall was seen, not even open."""
+    capture_points: dict[str, int]
+    """How many flows by capture point, most first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that a command has to say."""
+
+    version: str
+    """pcapstall's."""
+    t0_ns: int
+    """The time that `EventReport.rel_ns` counts from."""
+    thresholds_ns: Mapping[str, int]
+    """``default`` and the intervals that have their own."""
+    captures: list[CaptureReport]
+    straces: list[StraceReport]
+    flows: Iterable[FlowReport]
+    """The flows to be shown, in the order of their ids; read once, so that it may be a generator."""
+    healthy: HealthySummary
+    totals: Totals
+    schema: int = SCHEMA
