@@ -1,0 +1,32 @@
+"""Addresses and endpoints as text: RFC 5952 for IPv6, `[address]:port` around it.
+
+Addresses are 4 or 16 bytes in network order inside, text only at the edge. Nothing here resolves names.
+"""
+
+import ipaddress
+
+
+def format_address(packed: bytes) -> str:
+    """``packed`` (4 or 16 bytes) as text."""
+    if len(packed) == 4:
+        return "%d.%d.%d.%d" % (packed[0], packed[1], packed[2], packed[3])
+    return str(ipaddress.IPv6Address(packed))
+
+
+def format_endpoint(packed: bytes, port: int) -> str:
+    """``10.0.0.1:443`` or ``[2001:db8::1]:443``."""
+    if len(packed) == 4:
+        return f"{format_address(packed)}:{port}"
+    return f"[{format_address(packed)}]:{port}"
+
+
+def parse_endpoint(text: str) -> tuple[bytes, int]:
+    """The inverse of `format_endpoint`; ValueError says what is wrong with ``text``."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 0xFFFF:
+        raise ValueError(f"{text!r} is not ADDRESS:PORT")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise ValueError(f"{text!r}: an IPv6 address is written in brackets, [{host}]:{port}")
+    return ipaddress.ip_address(host).packed, int(port)

@@ -1,0 +1,62 @@
+"""Nanoseconds to text and back. Inside everything is integer nanoseconds; only here do they become words.
+
+Nothing here reads a clock.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+US: Final = 1_000
+MS: Final = 1_000_000
+SECOND: Final = 1_000_000_000
+
+_UNITS: Final = {"ns": 1, "us": US, "µs": US, "ms": MS, "s": SECOND, "m": 60 * SECOND, "min": 60 * SECOND, "h": 3600 * SECOND}
+_DURATION: Final = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zµ]+)")
+
+
+def parse_duration(text: str) -> int:
+    """``500ms``, ``1.5 s``, ``2m`` in nanoseconds; ValueError when it is none."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or match[2] not in _UNITS:
+        raise ValueError(f"{text!r} is not a duration: write 500ms, 1s, 200us, 2m")
+    whole, _, fraction = match[1].partition(".")
+    unit = _UNITS[match[2]]
+    sign = -1 if whole.startswith("-") else 1
+    return int(whole) * unit + (sign * int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
+
+
+def format_ms(ns: int, digits: int = 3) -> str:
+    """Milliseconds with ``digits`` decimals, rounded half away from zero in integer arithmetic: ``52091.243``."""
+    step = MS // 10**digits
+    ticks = (abs(ns) + step // 2) // step
+    whole, rest = divmod(ticks, 10**digits)
+    sign = "-" if ns < 0 and ticks else ""
+    return f"{sign}{whole}.{rest:0{digits}d}" if digits else f"{sign}{whole}"
+
+
+def format_span(ns: int) -> str:
+    """A duration for a sentence: ``52.1 s``, ``340 ms``, ``120 us``, ``4 min 10 s``."""
+    size = abs(ns)
+    sign = "-" if ns < 0 else ""
+    if size >= 120 * SECOND:
+        minutes, seconds = divmod(size // SECOND, 60)
+        hours, minutes = divmod(minutes, 60)
+        return f"{sign}{hours} h {minutes} min" if hours else f"{sign}{minutes} min {seconds} s"
+    if size >= SECOND:
+        return f"{sign}{format_ms(size // 1000, 1)} s" if size < 100 * SECOND else f"{sign}{size // SECOND} s"
+    if size >= 10 * MS:
+        return f"{sign}{format_ms(size, 0)} ms"
+    if size >= MS:
+        return f"{sign}{format_ms(size, 1)} ms"
+    return f"{sign}{size // US} us"
+
+
+def format_utc(ns: int) -> str:
+    """``2021-05-19 17:29:02.123456 UTC``; stamps that no calendar holds stay a number of seconds."""
+    seconds, rest = divmod(ns, SECOND)
+    try:
+        stamp = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return f"epoch {seconds}.{rest:09d}"
+    return f"{stamp:%Y-%m-%d %H:%M:%S}.{rest // 1000:06d} UTC"

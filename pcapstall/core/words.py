@@ -1,0 +1,42 @@
+"""Integers out of bytes, both byte orders.
+
+The hot path reads every header field through these few functions: plain indexing, so that a short buffer is an
+IndexError and never a wild read, and compiled to a handful of instructions. Nothing here knows what a field means.
+"""
+
+from mypy_extensions import i64
+
+
+def u16_be(buf: bytes, offset: i64) -> i64:
+    """The 16-bit big-endian word at ``offset``."""
+    return (i64(buf[offset]) << 8) | i64(buf[offset + 1])
+
+
+def u24_be(buf: bytes, offset: i64) -> i64:
+    """The 24-bit big-endian word at ``offset``."""
+    return (i64(buf[offset]) << 16) | (i64(buf[offset + 1]) << 8) | i64(buf[offset + 2])
+
+
+def u32_be(buf: bytes, offset: i64) -> i64:
+    """The 32-bit big-endian word at ``offset``."""
+    return (
+        (i64(buf[offset]) << 24)
+        | (i64(buf[offset + 1]) << 16)
+        | (i64(buf[offset + 2]) << 8)
+        | i64(buf[offset + 3])
+    )
+
+
+def u16_le(buf: bytes, offset: i64) -> i64:
+    """The 16-bit little-endian word at ``offset``."""
+    return i64(buf[offset]) | (i64(buf[offset + 1]) << 8)
+
+
+def u32_le(buf: bytes, offset: i64) -> i64:
+    """The 32-bit little-endian word at ``offset``."""
+    return (
+        i64(buf[offset])
+        | (i64(buf[offset + 1]) << 8)
+        | (i64(buf[offset + 2]) << 16)
+        | (i64(buf[offset + 3]) << 24)
+    )
