@@ -1,0 +1,203 @@
+"""Nearest-rank percentiles, and the tally that collects flows while they pass by.
+
+A tally keeps 8 bytes an interval and flow, so the summary of millions of flows fits in memory when the flows do not.
+No text is made here.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, MutableSequence, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from pcapstall.core.errors import UsageError
+from pcapstall.report.model import (
+    INTERVALS,
+    STALL_INTERVALS,
+    FlowReport,
+    HealthySummary,
+    IntervalSummary,
+    Totals,
+    is_failed,
+)
+
+GROUPS: Final = ("server", "sni", "client")
+"""What `summarise` can group by."""
+
+
+def percentile(ordered: Sequence[int], percent: int) -> int:
+    """The nearest-rank percentile of ``ordered`` (ascending, not empty): a value that occurs, never one between two."""
+    rank = (percent * len(ordered) + 99) // 100
+    return ordered[max(rank, 1) - 1]
+
+
+def summary_of(values: Iterable[int]) -> IntervalSummary | None:
+    """Percentiles of ``values``, which may have any order; None when there are none."""
+    ordered = sorted(values)
+    if not ordered:
+        return None
+    return IntervalSummary(
+        len(ordered), percentile(ordered, 50), percentile(ordered, 90), percentile(ordered, 99), ordered[-1]
+    )
+
+
+class FlowValues(Protocol):
+    """What a tally reads of a flow; a `FlowReport` has it, and so may something cheaper."""
+
+    @property
+    def intervals_ns(self) -> Mapping[str, int | None]:
+        """By name; None or missing when not seen to end."""
+
+    @property
+    def open_ns(self) -> Mapping[str, int]:
+        """Intervals not seen to end, with the length they had reached."""
+
+    @property
+    def tcp_outcome(self) -> str:
+        """As in the report."""
+
+    @property
+    def tls_outcome(self) -> str | None:
+        """As in the report."""
+
+    @property
+    def flags(self) -> Sequence[str]:
+        """As in the report."""
+
+    @property
+    def capture_point(self) -> str:
+        """As in the report."""
+
+    @property
+    def stalled(self) -> str | None:
+        """The interval that stalled."""
+
+
+class Tally:
+    """Counts and interval lengths of the flows added so far."""
+
+    def __init__(self) -> None:
+        self.flows = 0
+        self.stalled = 0
+        self.failed = 0
+        self.stalled_and_failed = 0
+        self.unjudged = 0
+        self.tcp_outcomes: Counter[str] = Counter()
+        self.tls_outcomes: Counter[str] = Counter()
+        self.capture_points: Counter[str] = Counter()
+        self._closed: dict[str, MutableSequence[int]] = {}
+        self._open: dict[str, MutableSequence[int]] = {}
+
+    def add(self, flow: FlowValues) -> None:
+        """Count one flow."""
+        failed = is_failed(flow.tcp_outcome, flow.tls_outcome, flow.flags)
+        self.flows += 1
+        self.failed += failed
+        if flow.stalled is not None:
+            self.stalled += 1
+            self.stalled_and_failed += failed
+        self.tcp_outcomes[flow.tcp_outcome] += 1
+        if flow.tls_outcome is not None:
+            self.tls_outcomes[flow.tls_outcome] += 1
+        self.capture_points[flow.capture_point] += 1
+        judged = not STALL_SET.isdisjoint(flow.open_ns)
+        for name, length in flow.intervals_ns.items():
+            if length is not None:
+                _append(self._closed, name, length)
+                judged = judged or name in STALL_SET
+        for name, length in flow.open_ns.items():
+            _append(self._open, name, length)
+        self.unjudged += not judged
+
+    def lengths(self, interval: str, with_open: bool = False) -> list[int]:
+        """All lengths of ``interval`` in ascending order; ``with_open`` adds open ones as long as they had become."""
+        lengths = list(self._closed.get(interval, ()))
+        if with_open:
+            lengths.extend(self._open.get(interval, ()))
+        lengths.sort()
+        return lengths
+
+    def intervals(self) -> dict[str, IntervalSummary]:
+        """Percentiles of the intervals that any flow has, in the order of a handshake, open ones left out."""
+        summaries = ((name, summary_of(self._closed.get(name, ()))) for name in INTERVALS)
+        return {name: summary for name, summary in summaries if summary is not None}
+
+    def healthy(self) -> HealthySummary:
+        """The flows added, as those that are not shown one by one."""
+        return HealthySummary(
+            self.flows, most_first(self.tls_outcomes), most_first(self.tcp_outcomes), self.intervals()
+        )
+
+    def totals(self) -> Totals:
+        """The flows added, as all flows of a report."""
+        return Totals(
+            self.flows,
+            self.stalled,
+            self.failed,
+            self.stalled_and_failed,
+            self.unjudged,
+            most_first(self.capture_points),
+        )
+
+
+STALL_SET: Final = frozenset(STALL_INTERVALS)
+
+
+def _append(arrays: dict[str, MutableSequence[int]], name: str, length: int) -> None:
+    lengths = arrays.get(name)
+    if lengths is None:
+        lengths = arrays[name] = array("q")
+    lengths.append(length)
+
+
+def most_first(counts: Mapping[str, int]) -> dict[str, int]:
+    """``counts``, the largest first, equal ones by name."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """The flows of one server, SNI or client."""
+
+    key: str | None
+    """The server's endpoint, the SNI (None without one) or the client's address."""
+    flows: int
+    stalled: int
+    failed: int
+    tls_outcomes: dict[str, int]
+    tcp_outcomes: dict[str, int]
+    intervals: dict[str, IntervalSummary]
+
+
+def summarise(flows: Iterable[FlowReport], by: str) -> list[SummaryRow]:
+    """One row for each server, SNI or client (its address: ports are ephemeral), those with most stalls first.
+
+    UsageError when ``by`` is none of `GROUPS`.
+    """
+    if by not in GROUPS:
+        raise UsageError(f"cannot group by {by!r}: choose one of {', '.join(GROUPS)}")
+    tallies: dict[str | None, Tally] = {}
+    for flow in flows:
+        key = flow.sni if by == "sni" else flow.server if by == "server" else _address(flow.client)
+        tally = tallies.get(key)
+        if tally is None:
+            tally = tallies[key] = Tally()
+        tally.add(flow)
+    rows = [
+        SummaryRow(
+            key,
+            tally.flows,
+            tally.stalled,
+            tally.failed,
+            most_first(tally.tls_outcomes),
+            most_first(tally.tcp_outcomes),
+            tally.intervals(),
+        )
+        for key, tally in tallies.items()
+    ]
+    rows.sort(key=lambda row: (-row.stalled, -row.failed, -row.flows, row.key or ""))
+    return rows
+
+
+def _address(endpoint: str) -> str:
+    return endpoint.rpartition(":")[0].strip("[]")
