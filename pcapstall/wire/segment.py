@@ -34,6 +34,10 @@ class Segment:
         """Which file and frame (core.frames)."""
         self.interface: i64 = 0
         """Index of the capture interface in its file."""
+        self.link_interface: i64 = -1
+        """The host's interface index where the frame itself tells it (LINUX_SLL2, NFLOG); -1 elsewhere."""
+        self.packet_type: i64 = -1
+        """LINUX_SLL and SLL2: 0 to this host, 3 to another host, 4 sent by this host; -1 elsewhere."""
         self.key: bytes = b""
         """src dst sport dport as on the wire: 12 bytes for IPv4, 36 for IPv6."""
         self.ip_offset: i64 = 0
@@ -52,6 +56,9 @@ class Segment:
         """FIN SYN RST PSH ACK URG ECE CWR, the eight low bits."""
         self.window: i64 = 0
         """As sent, not scaled."""
+        self.tsval: i64 = -1
+        """TCP timestamp value; -1 without one. Only `tcp_options.timestamps` sets the two."""
+        self.tsecr: i64 = -1
         self.ip_id: i64 = -1
         """IPv4 identification; -1 for IPv6."""
         self.ttl: i64 = 0
