@@ -1,0 +1,100 @@
+"""The head of a byte stream: put in order, each byte with the arrival of its earliest copy.
+
+Used while a handshake is pending: segments that came too early wait here for the hole before them, and the marks say
+when the byte at an offset arrived. Bounded; what TLS makes of the bytes is not known here.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+HELD_MAX: Final = 32 * 1024
+"""Most bytes that wait for a hole in one stream."""
+_MARKS_MAX: Final = 256
+
+
+class Arrival:
+    """From stream offset ``offset`` on, bytes arrived at ``ns`` in frame ``ref``, in a segment with this ACK."""
+
+    def __init__(self, offset: i64, ns: i64, ref: i64, ack_offset: i64) -> None:
+        self.offset: i64 = offset
+        self.ns: i64 = ns
+        self.ref: i64 = ref
+        self.ack_offset: i64 = ack_offset
+
+
+class Held:
+    """A segment's payload that waits for the bytes before it."""
+
+    def __init__(self, arrival: Arrival, data: bytes, missing_len: i64) -> None:
+        self.arrival: Arrival = arrival
+        self.data: bytes = data
+        self.missing_len: i64 = missing_len
+        """Payload bytes after ``data`` that the snap length cut off."""
+
+
+class StreamHead:
+    """Arrival marks and waiting segments of one stream."""
+
+    def __init__(self) -> None:
+        self.marks: list[Arrival] = []
+        """Ascending offsets, as far as the stream was read in order."""
+        self.held: list[Held] = []
+        """Ascending offsets, not overlapping what was read."""
+        self.held_len: i64 = 0
+        self.later: i64 = 0
+        """Segments that came after the first hole opened."""
+        self.read_offset: i64 = 0
+        """How far the stream was read in order before its TLS began."""
+        self.prefix: bytes = b""
+        """Bytes up to ``read_offset``, from ``prefix_offset`` on, while it is not known where TLS begins."""
+        self.prefix_offset: i64 = 0
+
+    def mark(self, arrival: Arrival) -> None:
+        """Remember that the stream went on with ``arrival``."""
+        marks = self.marks
+        if len(marks) >= _MARKS_MAX:
+            # The oldest but the first go: a message that begins before them takes the time of the first mark.
+            del marks[1 : _MARKS_MAX // 2]
+        marks.append(arrival)
+
+    def arrival(self, offset: i64) -> Arrival:
+        """The arrival of the byte at ``offset``, which must have been marked."""
+        marks = self.marks
+        i: i64 = len(marks) - 1
+        while i > 0 and marks[i].offset > offset:
+            i -= 1
+        return marks[i]
+
+    def forget_before(self, offset: i64) -> None:
+        """Drop the marks that only concern bytes before ``offset``."""
+        marks = self.marks
+        if len(marks) <= 2:
+            return
+        i: i64 = len(marks) - 1
+        while i > 0 and marks[i].offset > offset:
+            i -= 1
+        if i > 0:
+            del marks[:i]
+
+    def hold(self, held: Held) -> None:
+        """Keep a segment that came too early, in order of offset; an equal offset keeps the longer one."""
+        waiting = self.held
+        offset = held.arrival.offset
+        i: i64 = len(waiting)
+        while i > 0 and waiting[i - 1].arrival.offset > offset:
+            i -= 1
+        if i > 0 and waiting[i - 1].arrival.offset == offset:
+            if len(waiting[i - 1].data) >= len(held.data):
+                return
+            self.held_len -= len(waiting[i - 1].data)
+            waiting[i - 1] = held
+        else:
+            waiting.insert(i, held)
+        self.held_len += len(held.data)
+
+    def take(self) -> Held:
+        """Remove and return the waiting segment with the lowest offset."""
+        held = self.held.pop(0)
+        self.held_len -= len(held.data)
+        return held

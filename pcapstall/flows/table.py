@@ -1,0 +1,166 @@
+"""All connections at once: finds a segment's flow, opens new ones, hands finished ones on.
+
+Both directions' keys point at their half-flow. A connection whose both sides are done is handed to the sink after a
+quiet time, so that memory follows what is alive. What a segment does to its flow is in the TCP module.
+"""
+
+from collections import deque
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.core.seq import seq_diff
+from pcapstall.core.words import u16_be
+from pcapstall.flows.flow import (
+    BY_FIRST_SEEN,
+    BY_PORT,
+    CLOSING,
+    FLAG_ENDED_BY_CAPTURE,
+    HANDED_ON,
+    Flow,
+    HalfFlow,
+    IcmpError,
+    Limits,
+    peer_of,
+)
+from pcapstall.flows.tcp import TcpEvents
+from pcapstall.flows.tls import TlsStreams
+from pcapstall.wire.icmp import IcmpQuote
+from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
+
+QUIET_NS: Final = 120_000_000_000
+"""How long both sides must have been done before a flow is handed on: twice the usual TIME-WAIT."""
+
+
+ICMP_ERRORS_MAX: Final = 64
+"""ICMP errors kept of one flow."""
+
+
+class FlowSink:
+    """Takes finished flows. Override `take`."""
+
+    def take(self, flow: Flow) -> None:
+        """One finished flow; it will not change any more."""
+        raise NotImplementedError
+
+
+class FlowTable:
+    """Every live connection, found by the addresses and ports of a segment."""
+
+    def __init__(self, sink: FlowSink, slow_ns: i64, quiet_ns: i64 = QUIET_NS) -> None:
+        limits = Limits(slow_ns)
+        self.limits: Limits = limits
+        self._sink: FlowSink = sink
+        self._quiet_ns: i64 = quiet_ns
+        self._tls: TlsStreams = TlsStreams(limits)
+        self._tcp: TcpEvents = TcpEvents(limits, self._tls)
+        self._halves: dict[bytes, HalfFlow] = {}
+        self._closing: deque[Flow] = deque()
+        """Flows of which both sides are done, in the order in which that happened."""
+        self._opened: i64 = 0
+
+    def add(self, segment: Segment) -> None:
+        """Give a segment to its flow."""
+        half = self._halves.get(segment.key)
+        if half is None:
+            half = self._open(segment)
+        elif segment.flags & (SYN | ACK) == SYN and _is_reuse(half, segment):
+            self._hand_on(half.flow)
+            half = self._open(segment)
+        self._tcp.advance(half, segment)
+        if segment.flags & (FIN | RST) != 0:
+            self._note_close(half)
+
+    def icmp(self, quote: IcmpQuote, ns: i64, ref: i64) -> None:
+        """Note an ICMP error with the flow whose packet it quotes; one about an unknown flow concerns nobody here."""
+        half = self._halves.get(quote.key)
+        if half is None:
+            return
+        flow = half.flow
+        errors = flow.icmp_errors
+        if errors is None:
+            errors = []
+            flow.icmp_errors = errors
+        if len(errors) < ICMP_ERRORS_MAX:
+            errors.append(IcmpError(quote.v6, quote.kind, quote.code, quote.mtu, half is flow.client(), ns, ref))
+
+    def expire(self, now_ns: i64) -> None:
+        """Hand on the flows that have been done and quiet for long. Cheap when there are none."""
+        while len(self._closing) > 0:
+            flow = self._closing[0]
+            if flow.state == HANDED_ON:
+                self._closing.popleft()
+            elif now_ns - flow.last_ns < self._quiet_ns:
+                return
+            else:
+                self._closing.popleft()
+                self._hand_on(flow)
+
+    def finish(self) -> None:
+        """The capture is over: hand on every flow, in the order of their first segments."""
+        for half in list(self._halves.values()):
+            flow = half.flow
+            if half is flow.opener:
+                if flow.state != CLOSING:
+                    flow.flags |= FLAG_ENDED_BY_CAPTURE
+                self._hand_on(flow)
+
+    def __len__(self) -> int:
+        return len(self._halves) // 2
+
+    def _open(self, segment: Segment) -> HalfFlow:
+        """Begin a flow with its first segment."""
+        self._opened += 1
+        key = segment.key
+        flow = Flow(key, self._opened, segment.ts_ns, segment.ref)
+        flow.tunnel = segment.tunnel
+        if segment.flags & SYN == 0:
+            _guess_direction(flow)
+        self._halves[key] = flow.opener
+        self._halves[reverse_key(key)] = flow.answerer
+        return flow.opener
+
+    def _note_close(self, half: HalfFlow) -> None:
+        """A side sent FIN or RST: after a RST, or when both sides have sent FIN, only stragglers can come."""
+        flow = half.flow
+        if flow.state != CLOSING and (half.rst_ref != 0 or peer_of(half).fin_ref != 0):
+            flow.state = CLOSING
+            self._closing.append(flow)
+
+    def _hand_on(self, flow: Flow) -> None:
+        """Forget a flow and give it to the sink."""
+        key = flow.key
+        del self._halves[key]
+        del self._halves[reverse_key(key)]
+        self._tls.finish(flow)
+        flow.state = HANDED_ON
+        self._sink.take(flow)
+
+
+def _is_reuse(half: HalfFlow, segment: Segment) -> bool:
+    """Whether a SYN opens a new connection between known endpoints."""
+    flow = half.flow
+    if half.base_seq >= 0:
+        return seq_diff(segment.seq + 1, half.base_seq) != 0
+    # Nothing of this side so far: a simultaneous open, if the other side's SYN is still unanswered.
+    return flow.syn_ref == 0 or flow.syn_ack_ref != 0 or peer_of(half).rst_ref != 0
+
+
+def reverse_key(key: bytes) -> bytes:
+    """The key of the other direction: addresses and ports swapped."""
+    if len(key) == 12:
+        return key[4:8] + key[0:4] + key[10:12] + key[8:10]
+    return key[16:32] + key[0:16] + key[34:36] + key[32:34]
+
+
+def _guess_direction(flow: Flow) -> None:
+    """Without a SYN the higher port is taken for the client's, until a hello says otherwise."""
+    key = flow.key
+    at: i64 = len(key) - 4
+    source_port: i64 = u16_be(key, at)
+    destination_port: i64 = u16_be(key, at + 2)
+    if source_port == destination_port:
+        flow.direction_source = BY_FIRST_SEEN
+    else:
+        flow.direction_source = BY_PORT
+        flow.opener_is_client = source_port > destination_port

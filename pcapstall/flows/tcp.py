@@ -1,0 +1,294 @@
+"""One segment's effect on its connection: sequence space, acknowledgments, handshake, close.
+
+The hot path of a flow: called once for every TCP segment, it decides what the segment is to its half (new, sent again,
+a copy, late), sets the TCP events and shows new payload to the TLS streams. TLS itself is not known here.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.core.seq import seq_diff
+from pcapstall.flows.flow import (
+    BY_SYN,
+    BY_SYN_ACK,
+    COPY,
+    FLAG_MISSED_BYTES,
+    FLAG_NOTES_CUT,
+    FLAG_SIMULTANEOUS_OPEN,
+    FLAG_SNAPLEN_CUT,
+    KEEP_ALIVE,
+    LATE,
+    NEVER,
+    NEW,
+    NO_SYN_ACKS,
+    RETRANSMISSION,
+    Flow,
+    HalfFlow,
+    Limits,
+    SegmentNote,
+    peer_of,
+)
+from pcapstall.flows.tls import TlsStreams
+from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
+
+COPY_WINDOW_NS: Final = 50_000_000
+"""A copy of a packet (mirror port, ``-i any``) comes within this time."""
+COPY_WINDOW_WITHOUT_ID_NS: Final = 3_000_000
+"""The same where no IP ID tells a copy from a packet sent again."""
+NOTES_MAX: Final = 128
+"""Segment headers kept of one handshake."""
+NOTES_ALL_MAX: Final = 200_000
+"""Segment headers kept of all handshakes together."""
+
+
+class TcpEvents:
+    """Moves half-flows on, segment by segment. One instance for all flows."""
+
+    def __init__(self, limits: Limits, tls: TlsStreams) -> None:
+        self._limits: Limits = limits
+        self._tls: TlsStreams = tls
+
+    def advance(self, half: HalfFlow, segment: Segment) -> None:
+        """Let ``half`` send ``segment``."""
+        flow = half.flow
+        flags: i64 = segment.flags
+        length: i64 = segment.payload_len
+        offset: i64 = 0
+        kind: i64 = NEW
+        half.packets += 1
+        flow.last_ns = segment.ts_ns
+        flow.last_ref = segment.ref
+        if flags & (SYN | FIN | RST) == 0 and half.base_seq >= 0:
+            offset = half.next_offset + seq_diff(segment.seq, half.base_seq + half.next_offset)
+            if offset == half.next_offset and length > 0:
+                half.next_offset = offset + length
+                half.payload_bytes += length
+            else:
+                kind = _classify(half, segment, offset)
+        else:
+            offset = _place(half, segment)
+            kind = _classify(half, segment, offset)
+            if kind != COPY:
+                kind = _control(half, segment, offset, kind)
+        if kind == COPY:
+            flow.copies += 1
+            if flow.notes is not None:
+                self._note(half, segment, offset, NEVER, COPY)
+            return
+        if kind == RETRANSMISSION:
+            half.retransmits += 1
+        acked: i64 = NEVER
+        if flags & ACK != 0:
+            acked = self._acknowledge(half, segment)
+        half.last_ns = segment.ts_ns
+        half.last_seq = segment.seq
+        half.last_ack = segment.ack
+        half.last_len_flags = (length << 8) | flags
+        half.last_ip_id = segment.ip_id
+        if flow.notes is not None:
+            self._note(half, segment, offset, acked, kind)
+        if length > 0:
+            if segment.captured_len < length:
+                flow.flags |= FLAG_SNAPLEN_CUT
+            if flags & SYN != 0:
+                self._tls.syn_payload(half, segment)
+            elif offset + length > half.watch_offset and kind != KEEP_ALIVE and flags & RST == 0:
+                self._tls.payload(half, segment, offset, acked)
+
+    def _acknowledge(self, half: HalfFlow, segment: Segment) -> i64:
+        """Take the segment's ACK; returns the offset in the peer's stream that it acknowledges."""
+        flow = half.flow
+        peer = peer_of(half)
+        if peer.base_seq < 0:
+            if segment.flags & RST != 0:
+                return NEVER
+            # The other direction was not seen so far: what is acknowledged is where its stream begins for us.
+            peer.base_seq = segment.ack
+        acked: i64 = peer.acked_offset + seq_diff(segment.ack, peer.base_seq + peer.acked_offset)
+        if segment.flags & RST != 0:
+            return acked
+        if flow.ack_ref == 0 and flow.syn_ack_ref != 0 and segment.flags & SYN == 0:
+            if (half is flow.opener) == flow.opener_is_client and _complete_handshake(flow, peer, segment):
+                acked = 0
+        elif segment.flags & SYN != 0 and peer.head is not None:
+            self._tls.syn_answered(peer, acked)
+        if acked > peer.acked_offset:
+            peer.acked_offset = acked
+            if acked > peer.next_offset:
+                flow.flags |= FLAG_MISSED_BYTES
+        if acked >= peer.ack_watch:
+            self._tls.acknowledged(peer, segment)
+        return acked
+
+    def _note(self, half: HalfFlow, segment: Segment, offset: i64, acked: i64, kind: i64) -> None:
+        """Keep the segment's header with its flow while the handshake is pending."""
+        flow = half.flow
+        notes = flow.notes
+        if notes is None:
+            return
+        if len(notes) >= NOTES_MAX or self._limits.notes >= NOTES_ALL_MAX:
+            flow.flags |= FLAG_NOTES_CUT
+            return
+        self._limits.notes += 1
+        note = SegmentNote(half, segment.ts_ns, segment.ref)
+        note.interface = segment.interface
+        note.offset = offset
+        note.payload_len = segment.payload_len
+        note.ack_offset = acked
+        note.flags = segment.flags
+        note.window = segment.window
+        note.ip_id = segment.ip_id
+        note.ttl = segment.ttl
+        note.kind = kind
+        start: i64 = segment.tcp_offset + 20
+        if segment.options_end > start:
+            note.options = segment.buf[start : segment.options_end]
+        notes.append(note)
+
+
+def _place(half: HalfFlow, segment: Segment) -> i64:
+    """Where the payload of a SYN, FIN or RST, or of a half's first segment, lies in its stream."""
+    seq: i64 = segment.seq
+    if segment.flags & SYN != 0:
+        seq = (seq + 1) & 0xFFFFFFFF
+    if half.base_seq < 0:
+        if segment.flags & RST != 0:
+            return 0
+        half.base_seq = seq
+    return half.next_offset + seq_diff(seq, half.base_seq + half.next_offset)
+
+
+def _classify(half: HalfFlow, segment: Segment, offset: i64) -> i64:
+    """What a segment is that is no plain data in order; moves the half's sequence space."""
+    length: i64 = segment.payload_len
+    end: i64 = offset + length
+    if half.packets > 1 and _is_copy(half, segment, end):
+        return COPY
+    if segment.flags & RST != 0:
+        return NEW
+    if end > half.next_offset:
+        if length == 0:
+            # A bare ACK or FIN beyond a hole: its bytes may still come.
+            return NEW
+        if offset > half.next_offset:
+            half.hole_offset = half.next_offset
+            half.hole_end = offset
+            half.payload_bytes += length
+        else:
+            half.payload_bytes += end - half.next_offset
+        half.next_offset = end
+        return NEW
+    if segment.flags & SYN != 0:
+        return NEW
+    if offset == half.next_offset - 1 and length <= 1 and segment.flags & FIN == 0 and half.fin_ref == 0:
+        return KEEP_ALIVE
+    if length == 0:
+        return NEW
+    if half.hole_end > half.hole_offset and offset < half.hole_end and end > half.hole_offset:
+        if offset <= half.hole_offset:
+            half.hole_offset = end
+        else:
+            half.hole_end = offset
+        half.payload_bytes += length
+        return LATE
+    return RETRANSMISSION
+
+
+def _is_copy(half: HalfFlow, segment: Segment, end: i64) -> bool:
+    """Whether this very packet was captured before, at another interface or by a mirror.
+
+    Equal in every header field to the packet before it, or, among interleaved copies, with an IP ID that the sender's
+    count has already passed: a retransmission gets a new one (RFC 6864 section 4).
+    """
+    gap: i64 = segment.ts_ns - half.last_ns
+    if gap < 0:
+        gap = -gap
+    if gap > COPY_WINDOW_NS:
+        return False
+    len_flags: i64 = (segment.payload_len << 8) | segment.flags
+    if segment.seq == half.last_seq and segment.ack == half.last_ack and len_flags == half.last_len_flags:
+        if segment.ip_id != half.last_ip_id:
+            return False
+        return segment.ip_id > 0 or gap <= COPY_WINDOW_WITHOUT_ID_NS
+    if segment.ip_id <= 0 or half.last_ip_id <= 0 or end > half.next_offset or half.hole_end > half.hole_offset:
+        return False
+    behind: i64 = (half.last_ip_id - segment.ip_id) & 0xFFFF
+    return 0 < behind < 64
+
+
+def _control(half: HalfFlow, segment: Segment, offset: i64, kind: i64) -> i64:
+    """SYN, FIN and RST: events, and the sequence number that the first two take."""
+    flags: i64 = segment.flags
+    if flags & RST != 0:
+        if half.rst_ref == 0:
+            half.rst_ns = segment.ts_ns
+            half.rst_ref = segment.ref
+        return kind
+    if flags & SYN != 0:
+        return _synchronise(half, segment)
+    if flags & FIN != 0:
+        # A FIN takes one sequence number after the payload.
+        end: i64 = offset + segment.payload_len + 1
+        if half.fin_ref != 0:
+            if kind == NEW and end <= half.next_offset:
+                return RETRANSMISSION
+            return kind
+        half.fin_ns = segment.ts_ns
+        half.fin_ref = segment.ref
+        if end > half.next_offset:
+            half.next_offset = end
+    return kind
+
+
+def _synchronise(half: HalfFlow, segment: Segment) -> i64:
+    """A SYN or a SYN-ACK, the first of its kind or a later one."""
+    flow = half.flow
+    opener: bool = half is flow.opener
+    if segment.flags & ACK == 0:
+        if flow.syn_ref == 0:
+            flow.syn_ns = segment.ts_ns
+            flow.syn_ref = segment.ref
+            flow.opener_is_client = opener
+            flow.direction_source = BY_SYN
+        elif opener == flow.opener_is_client:
+            flow.syn_retries += 1
+            return RETRANSMISSION
+        else:
+            flow.flags |= FLAG_SIMULTANEOUS_OPEN
+        return NEW
+    if flow.syn_ack_ref == 0:
+        flow.syn_ack_ns = segment.ts_ns
+        flow.syn_ack_ref = segment.ref
+        if flow.syn_ref == 0:
+            flow.opener_is_client = not opener
+            flow.direction_source = BY_SYN_ACK
+        return NEW
+    if flow.ack_ref == 0 and (segment.seq + 1) & 0xFFFFFFFF != half.base_seq:
+        # Another ISN than the first SYN-ACK's: the client's ACK will tell which one counts.
+        if len(flow.other_syn_acks) == 0:
+            flow.other_syn_acks = []
+        if len(flow.other_syn_acks) < 16:
+            flow.other_syn_acks.append((segment.seq, segment.ts_ns, segment.ref))
+    flow.syn_ack_retries += 1
+    return RETRANSMISSION
+
+
+def _complete_handshake(flow: Flow, server: HalfFlow, segment: Segment) -> bool:
+    """Whether the client's segment acknowledges a SYN-ACK; True also when that moves the server's sequence space."""
+    moved = False
+    for isn, ns, ref in flow.other_syn_acks:
+        base_seq: i64 = (isn + 1) & 0xFFFFFFFF
+        if base_seq == segment.ack and segment.ack != server.base_seq:
+            flow.syn_ack_ns = ns
+            flow.syn_ack_ref = ref
+            server.base_seq = base_seq
+            server.next_offset = 0
+            server.acked_offset = 0
+            moved = True
+            break
+    if seq_diff(segment.ack, server.base_seq) >= 0:
+        flow.ack_ns = segment.ts_ns
+        flow.ack_ref = segment.ref
+        flow.other_syn_acks = NO_SYN_ACKS
+    return moved

@@ -1,0 +1,353 @@
+"""Puts each direction's bytes in order and shows them to its TLS reader, wherever TLS begins in the stream.
+
+Segments that come too early wait for the hole before them; a hole that the peer acknowledged, or that never closes, is
+passed over. What the things that a reader finds mean to the connection is in the module of TLS events.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.flows.flow import (
+    FLAG_NOT_TLS,
+    IGNORED,
+    NEVER,
+    READING,
+    SEEKING,
+    Flow,
+    HalfFlow,
+    Limits,
+    peer_of,
+)
+from pcapstall.flows.head import HELD_MAX, Arrival, Held, StreamHead
+from pcapstall.flows.tls_events import TlsEvents
+from pcapstall.wire.preamble import NOT_TLS, find_client_hello, name_preamble, server_tls_start
+from pcapstall.wire.segment import Segment
+from pcapstall.wire.tls_reader import TlsReader
+
+PREFIX_MAX: Final = 16 * 1024
+"""Bytes searched for the beginning of TLS."""
+HELD_ALL_MAX: Final = 64 * 1024 * 1024
+"""Bytes that wait for holes, over all flows."""
+LATER_MAX: Final = 8
+"""Segments after a hole that the peer acknowledged, before the hole is taken for the capture's own loss."""
+
+
+class TlsStreams:
+    """The streams of all flows. One instance; the state is in the half-flows."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits: Limits = limits
+        self._events: TlsEvents = TlsEvents(limits)
+
+    def payload(self, half: HalfFlow, segment: Segment, offset: i64, acked: i64) -> None:
+        """New payload of ``half`` at stream offset ``offset``, in a segment that acknowledges ``acked``."""
+        start: i64 = segment.payload_offset
+        end: i64 = start + segment.captured_len
+        reader = half.reader
+        arrival = Arrival(offset, segment.ts_ns, segment.ref, acked)
+        missing_len: i64 = segment.payload_len - segment.captured_len
+        if reader is not None:
+            if offset > reader.wanted_offset():
+                self._hold(half, Held(arrival, segment.buf[start:end], missing_len))
+                return
+            self._read(half, reader, segment.buf, start, end, arrival, missing_len)
+        else:
+            head = half.head
+            if head is None:
+                head = StreamHead()
+                half.head = head
+                if offset < 0:
+                    head.read_offset = offset
+                    head.prefix_offset = offset
+            if offset > head.read_offset:
+                self._hold(half, Held(arrival, segment.buf[start:end], missing_len))
+                return
+            self._seek(half, head, segment.buf, start, end, arrival, missing_len)
+        head = half.head
+        if head is not None and len(head.held) > 0:
+            self._drain(half, head)
+        self._watch(half)
+
+    def syn_payload(self, half: HalfFlow, segment: Segment) -> None:
+        """Payload in a SYN: it waits until the SYN-ACK says whether it was taken (RFC 7413 section 4.2)."""
+        if half.head is not None:
+            return
+        head = StreamHead()
+        half.head = head
+        start: i64 = segment.payload_offset
+        data = segment.buf[start : start + segment.captured_len]
+        head.hold(Held(Arrival(0, segment.ts_ns, segment.ref, NEVER), data, segment.payload_len - segment.captured_len))
+        self._limits.held_len += len(data)
+
+    def syn_answered(self, half: HalfFlow, acked: i64) -> None:
+        """The SYN-ACK acknowledged ``acked`` bytes of the payload that the SYN carried."""
+        head = half.head
+        flow = half.flow
+        if head is None or len(head.held) == 0 or flow.syn_data != "":
+            return
+        if acked > 0:
+            flow.syn_data = "accepted"
+            self._drain(half, head)
+            self._watch(half)
+        else:
+            flow.syn_data = "rejected"
+            self._limits.held_len -= head.held_len
+            half.head = None
+            half.next_offset = 0
+            half.payload_bytes = 0
+
+    def finish(self, flow: Flow) -> None:
+        """The flow is over: read what still waits, holes or not, and let go of the stream's bytes."""
+        self._finish_half(flow.client())
+        self._finish_half(flow.server())
+        self._events.finish(flow)
+        self._release(flow.opener)
+        self._release(flow.answerer)
+
+    def acknowledged(self, half: HalfFlow, segment: Segment) -> None:
+        """The peer acknowledged the ClientHello that ``half`` sent."""
+        self._events.acknowledged(half, segment.ts_ns, segment.ref)
+
+    def _read(
+        self, half: HalfFlow, reader: TlsReader, buf: bytes, start: i64, end: i64, arrival: Arrival, missing_len: i64
+    ) -> None:
+        """Show ``buf[start:end]`` to the reader and take every event in it."""
+        offset: i64 = arrival.offset
+        head = half.head
+        if not half.flow.settled:
+            if head is None:
+                head = StreamHead()
+                half.head = head
+            if reader.message_type < 0:
+                head.forget_before(reader.offset)
+            head.mark(arrival)
+        event = self._events.event
+        while reader.read(buf, start, end, offset, event):
+            self._events.take(half, arrival)
+        if missing_len > 0:
+            offset += end - start + missing_len
+            while reader.read(buf, end, end, offset, event):
+                self._events.take(half, arrival)
+        if not half.flow.settled:
+            self._events.progress(half, arrival)
+
+    def _hold(self, half: HalfFlow, held: Held) -> None:
+        """Keep a segment that came too early, or give up the hole before it."""
+        head = half.head
+        if head is None:
+            head = StreamHead()
+            half.head = head
+        head.later += 1
+        before: i64 = head.held_len
+        if before + len(held.data) > HELD_MAX or self._limits.held_len > HELD_ALL_MAX:
+            self._limits.overflows += 1
+            self._skip_hole(half, head)
+            if head.held_len + len(held.data) > HELD_MAX:
+                return
+            before = head.held_len
+        head.hold(held)
+        self._limits.held_len += head.held_len - before
+        if head.later > LATER_MAX and len(head.held) > 0 and half.acked_offset > head.held[0].arrival.offset:
+            self._skip_hole(half, head)
+        self._drain(half, head)
+        self._watch(half)
+
+    def _skip_hole(self, half: HalfFlow, head: StreamHead) -> None:
+        """The bytes before the first waiting segment will not come any more."""
+        if len(head.held) == 0:
+            return
+        head.later = 0
+        self._feed_held(half, head)
+        self._drain(half, head)
+
+    def _drain(self, half: HalfFlow, head: StreamHead) -> None:
+        """Read the waiting segments that nothing is missing before."""
+        while len(head.held) > 0:
+            reader = half.reader
+            wanted: i64 = head.read_offset
+            if reader is not None:
+                wanted = reader.wanted_offset()
+            if half.phase == IGNORED:
+                self._release(half)
+                return
+            if head.held[0].arrival.offset > wanted:
+                return
+            self._feed_held(half, head)
+        head.later = 0
+
+    def _feed_held(self, half: HalfFlow, head: StreamHead) -> None:
+        """Read the first waiting segment, whatever is missing before it."""
+        before: i64 = head.held_len
+        held = head.take()
+        self._limits.held_len -= before - head.held_len
+        reader = half.reader
+        if reader is not None:
+            self._read(half, reader, held.data, 0, len(held.data), held.arrival, held.missing_len)
+        elif half.phase == SEEKING:
+            if held.arrival.offset > head.read_offset:
+                # The beginning is lost; what was read so far does not connect to this.
+                head.prefix = b""
+                head.read_offset = held.arrival.offset
+                head.prefix_offset = held.arrival.offset
+            self._seek(half, head, held.data, 0, len(held.data), held.arrival, held.missing_len)
+
+    def _seek(
+        self, half: HalfFlow, head: StreamHead, buf: bytes, start: i64, end: i64, arrival: Arrival, missing_len: i64
+    ) -> None:
+        """Look for the beginning of TLS in stream bytes that go on where the last ones ended, or overlap them."""
+        flow = half.flow
+        overlap: i64 = head.read_offset - arrival.offset
+        if overlap >= end - start:
+            return
+        if overlap > 0:
+            start += overlap
+        head.mark(Arrival(head.read_offset, arrival.ns, arrival.ref, arrival.ack_offset))
+        if len(head.prefix) == 0 and end - start >= 3 and _looks_like_record(buf, start):
+            self._attach(half, head.read_offset)
+        else:
+            if len(head.prefix) < PREFIX_MAX:
+                if len(head.prefix) == 0:
+                    head.prefix_offset = head.read_offset
+                head.prefix = head.prefix + buf[start:end]
+            if half is _tls_server(flow) and self._seek_server(half, head):
+                return
+            if half is not _tls_server(flow) and self._seek_client(half, head):
+                return
+        head.read_offset += end - start
+        reader = half.reader
+        if reader is not None:
+            # From the prefix if TLS began in it, else straight from the buffer.
+            if len(head.prefix) > 0:
+                skip: i64 = reader.offset - head.prefix_offset
+                prefix = head.prefix
+                head.prefix = b""
+                first = Arrival(reader.offset, arrival.ns, arrival.ref, arrival.ack_offset)
+                self._read_prefix(half, reader, head, prefix, skip, first, missing_len)
+            else:
+                first = Arrival(head.read_offset - (end - start), arrival.ns, arrival.ref, arrival.ack_offset)
+                self._read(half, reader, buf, start, end, first, missing_len)
+
+    def _read_prefix(
+        self,
+        half: HalfFlow,
+        reader: TlsReader,
+        head: StreamHead,
+        prefix: bytes,
+        skip: i64,
+        arrival: Arrival,
+        missing_len: i64,
+    ) -> None:
+        """Show the reader the kept bytes; their marks are there already."""
+        event = self._events.event
+        while reader.read(prefix, skip, len(prefix), head.prefix_offset + skip, event):
+            self._events.take(half, arrival)
+        if missing_len > 0:
+            offset: i64 = head.prefix_offset + len(prefix) + missing_len
+            while reader.read(prefix, 0, 0, offset, event):
+                self._events.take(half, arrival)
+        if not half.flow.settled:
+            self._events.progress(half, arrival)
+
+    def _seek_client(self, half: HalfFlow, head: StreamHead) -> bool:
+        """Search a client's first bytes for its hello; True when the search is over without one."""
+        at: i64 = find_client_hello(head.prefix, 0)
+        if at >= 0:
+            flow = half.flow
+            server = peer_of(half)
+            greeting = b""
+            if server.head is not None:
+                greeting = server.head.prefix
+            if at > 0 or len(greeting) > 0:
+                flow.preamble = name_preamble(head.prefix[:at], greeting)
+            self._attach(half, head.prefix_offset + at)
+            return False
+        if at == NOT_TLS or len(head.prefix) >= PREFIX_MAX:
+            self.ignore(half.flow)
+            return True
+        return False
+
+    def _seek_server(self, half: HalfFlow, head: StreamHead) -> bool:
+        """Search a server's bytes after the ClientHello for its TLS; True when the search is over without any."""
+        flow = half.flow
+        if flow.client_hello_first_ref == 0:
+            return False
+        if head.prefix_offset < flow.server_tls_offset:
+            cut: i64 = flow.server_tls_offset - head.prefix_offset
+            if cut > len(head.prefix):
+                cut = len(head.prefix)
+            head.prefix = head.prefix[cut:]
+            head.prefix_offset += cut
+        at: i64 = server_tls_start(head.prefix, 0)
+        if at >= 0:
+            self._attach(half, head.prefix_offset + at)
+            return False
+        if at == NOT_TLS or len(head.prefix) >= PREFIX_MAX:
+            half.phase = IGNORED
+            half.watch_offset = NEVER
+            self._release(half)
+            return True
+        return False
+
+    def _attach(self, half: HalfFlow, offset: i64) -> None:
+        """TLS begins at ``offset``."""
+        half.reader = TlsReader(half is not _tls_server(half.flow), offset)
+        half.phase = READING
+
+    def ignore(self, flow: Flow) -> None:
+        """This flow is not TLS: look at its payload no more."""
+        flow.flags |= FLAG_NOT_TLS
+        flow.opener.phase = IGNORED
+        flow.opener.watch_offset = NEVER
+        flow.answerer.phase = IGNORED
+        flow.answerer.watch_offset = NEVER
+        self._release(flow.opener)
+        self._release(flow.answerer)
+        self._events.settle(flow)
+
+    def _watch(self, half: HalfFlow) -> None:
+        """Say from which offset on the TCP module has to show payload."""
+        reader = half.reader
+        if half.phase == IGNORED:
+            half.watch_offset = NEVER
+        elif reader is not None:
+            if not half.flow.settled:
+                half.watch_offset = reader.offset
+            else:
+                half.watch_offset = reader.wanted_offset()
+                head = half.head
+                if head is not None and len(head.held) == 0:
+                    half.head = None
+        elif half.head is not None:
+            half.watch_offset = half.head.read_offset
+
+    def _finish_half(self, half: HalfFlow) -> None:
+        head = half.head
+        while head is not None and len(head.held) > 0:
+            if half.phase == IGNORED:
+                break
+            self._events.hole(half, head.held[0].arrival)
+            self._feed_held(half, head)
+            head = half.head
+
+    def _release(self, half: HalfFlow) -> None:
+        """Let go of the bytes kept for one half."""
+        head = half.head
+        if head is not None:
+            self._limits.held_len -= head.held_len
+            half.head = None
+        half.reader = None
+
+
+def _looks_like_record(buf: bytes, at: i64) -> bool:
+    """Content type 20 to 23 and major version 3 (RFC 8446 section 5.1)."""
+    return 20 <= buf[at] <= 23 and buf[at + 1] == 3 and buf[at + 2] <= 4
+
+
+def _tls_server(flow: Flow) -> HalfFlow:
+    """Who answers the ClientHello."""
+    if flow.client_hello_first_ref != 0:
+        if flow.tls_client_is_opener:
+            return flow.answerer
+        return flow.opener
+    return flow.server()

@@ -1,0 +1,331 @@
+"""What the things a TLS reader finds mean to the connection: hellos, flights, alerts, application data.
+
+One method an event. Each sets the event's time from the arrival of its bytes; the definitions are those of the
+measurement contract (docs/measurements.md), the numbers RFC 8446 and RFC 5246. Nothing here reads bytes.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.flows.flow import (
+    BY_CLIENT_HELLO,
+    BY_FIRST_SEEN,
+    BY_PORT,
+    FLAG_CERTIFICATE,
+    FLAG_EARLY_DATA,
+    FLAG_UNREADABLE,
+    IGNORED,
+    NEVER,
+    Alert,
+    Flow,
+    HalfFlow,
+    Limits,
+    peer_of,
+)
+from pcapstall.flows.head import Arrival
+from pcapstall.wire.tls_hello import parse_client_hello, parse_server_hello
+from pcapstall.wire.tls_names import TLS_1_2
+from pcapstall.wire.tls_reader import (
+    ALERT,
+    APP_DATA,
+    BAD,
+    CHANGE_CIPHER_SPEC,
+    ENCRYPTED_ALERT,
+    HANDSHAKE,
+    HANDSHAKE_UNREAD,
+    TlsEvent,
+)
+
+FINISHED_RECORD_MIN: Final = 4 + 32 + 1 + 16
+"""Least length of a TLS 1.3 record that holds a Finished: header, SHA-256 hash, content type, tag."""
+ALERT_RECORD_LEN: Final = 2 + 1 + 16
+"""Length of a TLS 1.3 record that holds an unpadded alert: alert, content type, tag (RFC 8446 section 5.2)."""
+ALERTS_MAX: Final = 16
+
+_CLIENT_HELLO: Final = 1
+_SERVER_HELLO: Final = 2
+_CERTIFICATE: Final = 11
+_SERVER_HELLO_DONE: Final = 14
+
+
+class TlsEvents:
+    """Turns reader events into flow events. One instance for all flows."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits: Limits = limits
+        self.event: TlsEvent = TlsEvent()
+        """The readers fill this one."""
+
+    def take(self, half: HalfFlow, now: Arrival) -> None:
+        """The reader of ``half`` found `event`, while it read the segment that came with ``now``."""
+        kind: i64 = self.event.kind
+        if kind != APP_DATA:
+            half.alert_candidate = False
+        if kind == APP_DATA:
+            self._application_data(half, now)
+        elif kind == HANDSHAKE:
+            self._message(half, now)
+        elif kind == CHANGE_CIPHER_SPEC:
+            self._change_cipher_spec(half, now)
+        elif kind == ALERT or kind == ENCRYPTED_ALERT:
+            first = self._arrival(half, self.event.first_offset, now)
+            self._alert(half, kind == ENCRYPTED_ALERT, first.ns, first.ref)
+        elif kind == HANDSHAKE_UNREAD:
+            if self.event.type == _CLIENT_HELLO:
+                self._partial_hello(half, now)
+        elif kind == BAD:
+            half.flow.flags |= FLAG_UNREADABLE
+            half.phase = IGNORED
+            half.watch_offset = NEVER
+
+    def progress(self, half: HalfFlow, now: Arrival) -> None:
+        """Everything of the segment that came with ``now`` was read, and the handshake goes on."""
+        flow = half.flow
+        hello = flow.server_hello
+        if hello is None or half is not _hello_receiver(flow) or flow.client_finished_ref != 0:
+            return
+        if hello.version > TLS_1_2:
+            # TLS 1.3: the flight's end is the last server record before the client's next flight.
+            flow.server_flight_last_ns = now.ns
+            flow.server_flight_last_ref = now.ref
+
+    def acknowledged(self, half: HalfFlow, ns: i64, ref: i64) -> None:
+        """The other side acknowledged the last byte of the ClientHello that ``half`` sent."""
+        half.ack_watch = NEVER
+        flow = half.flow
+        if flow.client_hello_acked_ref == 0:
+            flow.client_hello_acked_ns = ns
+            flow.client_hello_acked_ref = ref
+
+    def hole(self, half: HalfFlow, waiting: Arrival) -> None:
+        """The flow ends with a hole in ``half``: bytes that arrived at ``waiting`` lie beyond it."""
+        flow = half.flow
+        if flow.client_hello_first_ref == 0 and half is flow.client() and half.phase != IGNORED:
+            reader = half.reader
+            if reader is None:
+                self._note_partial(flow, waiting)
+
+    def finish(self, flow: Flow) -> None:
+        """No more bytes will come: a hello that is not over stays partial, a short last record was an alert."""
+        if flow.client_hello_first_ref == 0:
+            half = flow.client()
+            reader = half.reader
+            head = half.head
+            if reader is not None and head is not None and reader.message_type == _CLIENT_HELLO:
+                self._note_partial(flow, head.arrival(reader.message_offset))
+        self._confirm_alert(flow.opener)
+        self._confirm_alert(flow.answerer)
+
+    def settle(self, flow: Flow) -> None:
+        """The handshake is over: forget its segments, unless something in it was slow."""
+        flow.settled = True
+        notes = flow.notes
+        if notes is not None and not self._is_slow(flow):
+            self._limits.notes -= len(notes)
+            flow.notes = None
+
+    def _arrival(self, half: HalfFlow, offset: i64, now: Arrival) -> Arrival:
+        """When the byte at ``offset`` came; without marks it came just now."""
+        head = half.head
+        if head is None or len(head.marks) == 0 or offset >= now.offset:
+            return now
+        return head.arrival(offset)
+
+    def _message(self, half: HalfFlow, now: Arrival) -> None:
+        """A handshake message in the clear."""
+        flow = half.flow
+        kind: i64 = self.event.type
+        if kind == _CLIENT_HELLO:
+            self._client_hello(half, now)
+        elif kind == _SERVER_HELLO:
+            self._server_hello(half, now)
+        elif kind == _CERTIFICATE:
+            if half is _hello_receiver(flow):
+                flow.flags |= FLAG_CERTIFICATE
+        elif kind == _SERVER_HELLO_DONE and flow.server_flight_last_ref == 0:
+            last = self._arrival(half, self.event.last_offset, now)
+            flow.server_flight_last_ns = last.ns
+            flow.server_flight_last_ref = last.ref
+
+    def _client_hello(self, half: HalfFlow, now: Arrival) -> None:
+        """The first ClientHello, or the one that answers a HelloRetryRequest."""
+        flow = half.flow
+        first = self._arrival(half, self.event.first_offset, now)
+        last = self._arrival(half, self.event.last_offset, now)
+        if flow.client_hello_first_ref != 0:
+            if flow.hello_retry_ref != 0 and flow.client_hello2_first_ref == 0 and half is _hello_sender(flow):
+                flow.client_hello2_first_ns = first.ns
+                flow.client_hello2_first_ref = first.ref
+                flow.client_hello2_last_ns = last.ns
+                flow.client_hello2_last_ref = last.ref
+            return
+        opener: bool = half is flow.opener
+        flow.tls_client_is_opener = opener
+        if flow.direction_source == BY_PORT or flow.direction_source == BY_FIRST_SEEN:
+            flow.direction_source = BY_CLIENT_HELLO
+            flow.opener_is_client = opener
+        flow.client_hello_first_ns = first.ns
+        flow.client_hello_first_ref = first.ref
+        flow.client_hello_last_ns = last.ns
+        flow.client_hello_last_ref = last.ref
+        flow.partial_hello_ref = 0
+        flow.client_hello = parse_client_hello(self.event.body)
+        half.ack_watch = self.event.last_offset + 1
+        server = peer_of(half)
+        flow.server_tls_offset = 0
+        if first.ack_offset != NEVER:
+            flow.server_tls_offset = first.ack_offset
+        elif server.head is not None:
+            flow.server_tls_offset = server.head.read_offset
+        if flow.preamble != "":
+            flow.preamble_ns = first.ns - _first_payload_ns(flow, first.ns)
+
+    def _server_hello(self, half: HalfFlow, now: Arrival) -> None:
+        """A HelloRetryRequest or the ServerHello."""
+        flow = half.flow
+        if flow.server_hello_first_ref != 0 or (flow.client_hello_first_ref != 0 and half is _hello_sender(flow)):
+            return
+        first = self._arrival(half, self.event.first_offset, now)
+        last = self._arrival(half, self.event.last_offset, now)
+        hello = parse_server_hello(self.event.body)
+        if hello.is_hello_retry and flow.hello_retry_ref == 0:
+            flow.hello_retry_ns = first.ns
+            flow.hello_retry_ref = first.ref
+            return
+        if flow.client_hello_first_ref == 0 and (
+            flow.direction_source == BY_PORT or flow.direction_source == BY_FIRST_SEEN
+        ):
+            # Whoever says ServerHello is the server, whatever the ports.
+            flow.opener_is_client = half is not flow.opener
+            flow.tls_client_is_opener = flow.opener_is_client
+        flow.server_hello_first_ns = first.ns
+        flow.server_hello_first_ref = first.ref
+        flow.server_hello_last_ns = last.ns
+        flow.server_hello_last_ref = last.ref
+        flow.server_hello = hello
+        flow.server_hello_end = self.event.last_offset + 1
+
+    def _change_cipher_spec(self, half: HalfFlow, now: Arrival) -> None:
+        """TLS 1.2 and before: the client's second flight. TLS 1.3 sends it for middleboxes only (appendix D.4)."""
+        flow = half.flow
+        if flow.client_finished_ref != 0 or half is not _hello_sender(flow):
+            return
+        hello = flow.server_hello
+        if hello is None or hello.version > TLS_1_2:
+            return
+        first = self._arrival(half, self.event.first_offset, now)
+        self._client_finished(flow, first)
+
+    def _client_finished(self, flow: Flow, first: Arrival) -> None:
+        flow.client_finished_ns = first.ns
+        flow.client_finished_ref = first.ref
+        self.settle(flow)
+
+    def _application_data(self, half: HalfFlow, now: Arrival) -> None:
+        """A record of type 23: application data, or in TLS 1.3 any encrypted record."""
+        flow = half.flow
+        length: i64 = self.event.length
+        first = self._arrival(half, self.event.first_offset, now)
+        hello = flow.server_hello
+        half.alert_candidate = length == ALERT_RECORD_LEN
+        if half.alert_candidate and half.alert_ref == 0:
+            # If it turns out to be one: when it came.
+            half.candidate_ns = first.ns
+            half.candidate_ref = first.ref
+        modern: bool = hello is not None and hello.version > TLS_1_2
+        if modern and flow.client_finished_ref == 0:
+            if half is _hello_receiver(flow):
+                return
+            if first.ack_offset == NEVER or first.ack_offset < flow.server_hello_end:
+                flow.flags |= FLAG_EARLY_DATA
+            elif length >= FINISHED_RECORD_MIN:
+                self._client_finished(flow, first)
+            return
+        if hello is None and flow.client_hello_first_ref != 0 and not flow.settled:
+            client_hello = flow.client_hello
+            if half is _hello_sender(flow) and client_hello is not None and client_hello.early_data:
+                flow.flags |= FLAG_EARLY_DATA
+                return
+        if half.alert_candidate:
+            return
+        if half.app_data_ref == 0:
+            half.app_data_ns = first.ns
+            half.app_data_ref = first.ref
+            if not flow.settled:
+                self.settle(flow)
+
+    def _alert(self, half: HalfFlow, encrypted: bool, ns: i64, ref: i64) -> None:
+        flow = half.flow
+        if half.alert_ref == 0:
+            half.alert_ns = ns
+            half.alert_ref = ref
+        alerts = flow.alerts
+        if alerts is None:
+            alerts = []
+            flow.alerts = alerts
+        if len(alerts) >= ALERTS_MAX:
+            return
+        from_client: bool = half is flow.client()
+        if encrypted:
+            alerts.append(Alert(from_client, -1, -1, True, ns, ref))
+        else:
+            alerts.append(Alert(from_client, self.event.level, self.event.description, False, ns, ref))
+
+    def _confirm_alert(self, half: HalfFlow) -> None:
+        """A last record of an alert's length, and then the close: it was one."""
+        if half.alert_candidate and (half.fin_ref != 0 or half.rst_ref != 0):
+            half.alert_candidate = False
+            self._alert(half, True, half.candidate_ns, half.candidate_ref)
+
+    def _partial_hello(self, half: HalfFlow, now: Arrival) -> None:
+        flow = half.flow
+        if flow.client_hello_first_ref == 0:
+            self._note_partial(flow, self._arrival(half, self.event.first_offset, now))
+
+    def _note_partial(self, flow: Flow, arrival: Arrival) -> None:
+        if flow.partial_hello_ref == 0:
+            flow.partial_hello_ns = arrival.ns
+            flow.partial_hello_ref = arrival.ref
+
+    def _is_slow(self, flow: Flow) -> bool:
+        """Whether any interval of the handshake is long enough to be asked about."""
+        slow_ns: i64 = self._limits.slow_ns
+        if flow.syn_ref != 0 and flow.ack_ref != 0 and flow.ack_ns - flow.syn_ns >= slow_ns:
+            return True
+        begin: i64 = flow.client_hello_first_ns
+        end: i64 = flow.client_finished_ns
+        if flow.client_finished_ref == 0:
+            end = flow.last_ns
+        if flow.client_hello_first_ref == 0:
+            return flow.ack_ref != 0 and end - flow.ack_ns >= slow_ns
+        if flow.ack_ref != 0 and begin - flow.ack_ns >= slow_ns:
+            return True
+        # Any interval after the hello's first byte is at most as long as all of them together.
+        return end - begin >= slow_ns
+
+
+def _hello_sender(flow: Flow) -> HalfFlow:
+    """The TLS client."""
+    if flow.client_hello_first_ref == 0:
+        return flow.client()
+    if flow.tls_client_is_opener:
+        return flow.opener
+    return flow.answerer
+
+
+def _hello_receiver(flow: Flow) -> HalfFlow:
+    """The TLS server."""
+    return peer_of(_hello_sender(flow))
+
+
+def _first_payload_ns(flow: Flow, latest_ns: i64) -> i64:
+    """When the first payload byte of either side came."""
+    ns: i64 = latest_ns
+    head = flow.opener.head
+    if head is not None and len(head.marks) > 0 and head.marks[0].ns < ns:
+        ns = head.marks[0].ns
+    head = flow.answerer.head
+    if head is not None and len(head.marks) > 0 and head.marks[0].ns < ns:
+        ns = head.marks[0].ns
+    return ns
