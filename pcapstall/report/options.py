@@ -1,0 +1,22 @@
+"""How a report is to look: what every renderer is told and none decides by itself.
+
+Whether the output is a terminal, how wide it is and whether NO_COLOR is set is found out by the command line.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RenderOptions:
+    """For `pcapstall.report.render.render`."""
+
+    width: int | None = None
+    """Columns of the terminal; None for no limit (a pipe, a file)."""
+    color: bool = False
+    """Whether escape sequences may be written: a terminal, and no NO_COLOR."""
+    all_flows: bool = False
+    """`--all`: the verdict of every stalled or failed flow is told, however many there are."""
+    style: str = "simple"
+    """The tabulate style of ``-f table:STYLE``."""
+    stories: int = 25
+    """How many verdicts a table is followed by, without ``all_flows``."""

@@ -1,0 +1,288 @@
+"""A report in sentences: the answer, what was read, the healthy flows in one line. Plain text, not yet escaped.
+
+Every renderer escapes these for its own format. What is said of a single flow is in `stories`.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from pcapstall.core.times import format_ms, format_span, format_utc
+from pcapstall.report.grid import decimals
+from pcapstall.report.model import STALL_INTERVALS, CaptureReport, FlowReport, IntervalSummary, Report, StraceReport
+
+_STALLED: Final = {
+    "syn_synack": ("{client} got its SYN-ACK {span} after the first SYN", "{client} got no SYN-ACK within {span}"),
+    "synack_ack": (
+        "{client} acknowledged the SYN-ACK after {span}",
+        "{client} had not acknowledged the SYN-ACK after {span}",
+    ),
+    "ack_ch": (
+        "the ClientHello of {client} came {span} after the TCP handshake",
+        "no ClientHello of {client} came within {span} of the TCP handshake",
+    ),
+    "ch_span": (
+        "the ClientHello of {client} took {span} from its first to its last byte",
+        "the ClientHello of {client} was still incomplete after {span}",
+    ),
+    "ch_ack": (
+        "{server} acknowledged the ClientHello of {client} after {span}",
+        "{server} had not acknowledged the ClientHello of {client} after {span}",
+    ),
+    "ch_sh": (
+        "{server} answered the ClientHello of {client} after {span}",
+        "{server} had not answered the ClientHello of {client} after {span}",
+    ),
+    "hrr_ch2": (
+        "{client} answered the HelloRetryRequest after {span}",
+        "{client} had not answered the HelloRetryRequest after {span}",
+    ),
+    "ch2_sh": (
+        "{server} answered the second ClientHello of {client} after {span}",
+        "{server} had not answered the second ClientHello of {client} after {span}",
+    ),
+    "sh_cfin": (
+        "{client} finished the TLS handshake {span} after the ServerHello",
+        "{client} had not finished the TLS handshake {span} after the ServerHello",
+    ),
+}
+"""What happened, by the interval that stalled: when it ended, and while it is open."""
+
+_CLIENT_SILENT: Final = (
+    "{client} sent its ClientHello {span} after the TCP handshake",
+    "{client} had sent no ClientHello {span} after the TCP handshake",
+)
+"""ack_ch when the client's side is known to be the cause; otherwise it is not known when the hello was sent."""
+
+_FAILED: Final = {
+    "refused": "{server} refused the connection of {client}",
+    "filtered": "{server} answered no SYN of {client}",
+    "prohibited": "an ICMP error refused the connection of {client} to {server}",
+    "reset_during_handshake": "the TCP handshake of {client} with {server} was reset",
+    "alert": "the TLS handshake of {client} with {server} ended with an alert",
+    "closed_before_client_hello": "the connection of {client} to {server} was closed before any ClientHello",
+    "partial_client_hello": "the ClientHello of {client} to {server} never became complete",
+    "no_server_hello": "{server} never answered the ClientHello of {client}",
+    "reset_by_server": "{server} reset the connection of {client}",
+    "closed_by_server": "{server} closed the connection of {client}",
+    "client_gave_up": "{client} gave up on {server}",
+    "client_rejected_likely": "{client} probably rejected what {server} sent",
+}
+_POINTS: Final = {
+    "client": "captured at the client",
+    "server": "captured at the server",
+    "middle": "captured between client and server",
+    "local": "captured on one host",
+    "unknown": "capture point unknown",
+}
+_HEALTHY_INTERVALS: Final = ("syn_synack", "ack_ch", "ch_ack", "ch_sh")
+
+
+def worst_first(flows: Sequence[FlowReport]) -> list[FlowReport]:
+    """Stalled flows, the longest stall first, then failed ones, then the others, each by id."""
+    return sorted(flows, key=_rank)
+
+
+def _rank(flow: FlowReport) -> tuple[int, int, int]:
+    if flow.stalled is not None:
+        return (0, -(flow.stalled_ns or 0), flow.id)
+    return (1 if flow.failed else 2, 0, flow.id)
+
+
+def headline(report: Report, flows: Sequence[FlowReport]) -> str:
+    """The answer in one sentence; ``flows`` are the shown ones, worst first."""
+    totals = report.totals
+    failed = totals.failed - totals.stalled_and_failed
+    if totals.flows == 0:
+        return "No TCP connection in what was read."
+    if totals.stalled == 0 and failed == 0:
+        return _nothing_wrong(report, flows)
+    of = f"of {_number(totals.flows, 'flow')}"
+    if totals.stalled == 0:
+        said = f"No stall, but {failed} {of} failed"
+    else:
+        said = f"{totals.stalled} {of} stalled{_causes(flows, totals.stalled)}"
+        if failed:
+            said += f" and {failed} more failed"
+    if not flows or (flows[0].stalled is None and not flows[0].failed):
+        return said + "."
+    several = totals.stalled > 1 or (totals.stalled == 0 and failed > 1)
+    what = "; the worst" if several and totals.stalled else "; the first" if several else ""
+    return f"{said}{what}: {what_happened(flows[0])}."
+
+
+def what_happened(flow: FlowReport) -> str:
+    """What went wrong with a stalled or failed flow, without a full stop."""
+    names = {"client": flow.client, "server": flow.server}
+    length = flow.stalled_ns
+    if flow.stalled is None or length is None or flow.stalled not in _STALLED:
+        outcome = flow.tls_outcome if flow.tls_outcome in _FAILED else flow.tcp_outcome
+        said = _FAILED.get(outcome, "the connection of {client} to {server} failed").format(**names)
+        return said + _alert(flow) + _cause(flow)
+    is_open = flow.intervals_ns.get(flow.stalled) is None
+    templates = _STALLED[flow.stalled]
+    if flow.stalled == "ack_ch" and flow.side == "client":
+        templates = _CLIENT_SILENT
+    said = templates[is_open].format(span=format_span(length), **names)
+    return said + _closing(flow, is_open) + _cause(flow)
+
+
+def _closing(flow: FlowReport, is_open: bool) -> str:
+    """How the connection ended meanwhile."""
+    verb = "reset the connection" if flow.close_kind == "rst" else "closed"
+    at = flow.intervals_ns.get("ack_close")
+    if flow.stalled == "ack_ch" and at is not None and flow.closed_by is not None:
+        return f"; the {flow.closed_by} {'' if is_open else 'had '}{verb} at {format_span(at)}"
+    if is_open and flow.closed_by is not None:
+        return f"; then the {flow.closed_by} {verb}"
+    return "; the capture ends there" if is_open and "near_capture_end" in flow.flags else ""
+
+
+def _alert(flow: FlowReport) -> str:
+    if flow.tls_outcome != "alert" or not flow.alerts:
+        return ""
+    alert = flow.alerts[0]
+    return f": {alert.description or 'encrypted'}, sent by the {alert.side}"
+
+
+def _cause(flow: FlowReport) -> str:
+    if flow.cause is None:
+        return ""
+    sure = f", {flow.confidence} confidence" if flow.confidence else ""
+    return f" ({_cause_words(flow.cause)}{sure})"
+
+
+def _cause_words(cause: str) -> str:
+    return "cause unknown" if cause == "unknown" else cause.replace("_", " ")
+
+
+def _causes(flows: Sequence[FlowReport], stalled: int) -> str:
+    counts = Counter(flow.cause for flow in flows if flow.stalled is not None and flow.cause is not None)
+    if stalled < 2 or counts.total() != stalled:
+        return ""
+    return f" ({', '.join(f'{_cause_words(cause)} {count}' for cause, count in counts.most_common())})"
+
+
+def _nothing_wrong(report: Report, flows: Sequence[FlowReport]) -> str:
+    totals = report.totals
+    longest = {name: summary.max for name, summary in report.healthy.intervals.items() if name in STALL_INTERVALS}
+    for flow in flows:
+        for name in STALL_INTERVALS:
+            length = flow.intervals_ns.get(name)
+            if length is not None:
+                longest[name] = max(longest.get(name, length), length)
+    flow_count = _number(totals.flows, "flow")
+    if totals.unjudged == totals.flows or not longest:
+        return f"No stall seen, but no TCP or TLS handshake either: {flow_count} seen midway, cut short or not TLS."
+    name, length = max(longest.items(), key=lambda item: item[1])
+    said = f"No stall: {flow_count}, all within {format_span(length)} at every step (longest: {name})"
+    if totals.unjudged:
+        said += f"; {totals.unjudged} of them showed no handshake to judge"
+    return said + "."
+
+
+def what_was_read(report: Report) -> list[str]:
+    """One line for the captures and one for each strace file; then what to mistrust and all warnings."""
+    lines = [_captures_line(report), *map(_strace_line, report.straces)]
+    for capture in report.captures:
+        lines.extend(f"{capture.file}: {doubt}" for doubt in _doubts(capture))
+        lines.extend(f"Warning: {capture.file}: {warning}" for warning in capture.warnings)
+    return lines
+
+
+def _captures_line(report: Report) -> str:
+    captures = report.captures
+    if not captures:
+        return "No capture was read."
+    names = [capture.file for capture in captures]
+    if len(names) > 3:
+        what = f"{len(names)} captures ({names[0]} ... {names[-1]})"
+    else:
+        what = ", ".join(names)
+    packets = sum(capture.packets for capture in captures)
+    tcp = sum(capture.tcp_packets for capture in captures)
+    facts = [_number(packets, "packet") + ("" if tcp == packets else f" ({tcp} TCP)")]
+    facts.append(_number(report.totals.flows, "flow"))
+    first = [capture.first_ns for capture in captures if capture.first_ns is not None]
+    last = [capture.last_ns for capture in captures if capture.last_ns is not None]
+    if first and last:
+        facts.append(f"{format_span(max(last) - min(first))} from {format_utc(min(first))}")
+    facts.extend(dict.fromkeys(linktype for capture in captures for linktype in capture.linktypes))
+    points = report.totals.capture_points
+    if len(points) == 1:
+        point = next(iter(points))
+        facts.append(_POINTS.get(point, f"capture point {point}"))
+    elif points:
+        facts.append("capture point " + _counts(points))
+    return f"Read {what}: {', '.join(facts)}."
+
+
+def _doubts(capture: CaptureReport) -> list[str]:
+    doubts: list[str] = []
+    if capture.trust != "trustworthy":
+        doubts.append(f"to be read with care: {capture.trust.replace('_', ' ')}")
+    if capture.dropped:
+        doubts.append(f"{_number(capture.dropped, 'packet')} dropped by the capturing host")
+    if capture.malformed:
+        doubts.append(f"{_number(sum(capture.malformed.values()), 'packet')} malformed ({_counts(capture.malformed)})")
+    return doubts
+
+
+def _strace_line(strace: StraceReport) -> str:
+    facts = [_number(strace.lines, "line") + (f" ({strace.unread} not understood)" if strace.unread else "")]
+    for process in strace.processes:
+        if process.flows:
+            flows = f"{'flow' if len(process.flows) == 1 else 'flows'} {numbers(process.flows)}"
+            facts.append(f"process {process.pid} is the {process.side or 'unknown side'} of {flows}")
+    if not any(process.flows for process in strace.processes):
+        facts.append("no socket of it is a flow of the capture")
+    elif strace.unmatched_sockets:
+        facts.append(f"{_number(len(strace.unmatched_sockets), 'socket')} matched no flow")
+    if strace.clock_offset_ns is not None:
+        facts.append(_clocks(strace.clock_offset_ns, strace.clock_error_ns))
+    label = f" ({strace.label})" if strace.label else ""
+    return f"Read {strace.file}{label}: {', '.join(facts)}."
+
+
+def _clocks(offset_ns: int, error_ns: int | None) -> str:
+    if error_ns is not None and abs(offset_ns) <= error_ns:
+        return f"its clock and the capture's agree within {format_span(error_ns)}"
+    error = "" if error_ns is None else f", give or take {format_span(error_ns)}"
+    return f"its clock is {format_span(abs(offset_ns))} {'behind' if offset_ns > 0 else 'ahead'}{error}"
+
+
+def healthy_line(report: Report, others: bool) -> str:
+    """The flows that are not shown, in one line; empty when all are. ``others``: whether some are shown."""
+    healthy = report.healthy
+    if healthy.flows == 0:
+        return ""
+    outcomes = dict(healthy.tls_outcomes)
+    unnamed = healthy.flows - sum(outcomes.values())
+    if unnamed:
+        outcomes |= {name: count for name, count in healthy.tcp_outcomes.items() if name != "connected"}
+    said = (
+        f"{healthy.flows} {'other ' if others else ''}{'flow' if healthy.flows == 1 else 'flows'} did not stall or fail"
+    )
+    if outcomes:
+        said += f" ({_counts(outcomes)})"
+    spread = [f"{name} {_spread(healthy.intervals[name])}" for name in _HEALTHY_INTERVALS if name in healthy.intervals]
+    return said + (f"; p50/p90/p99/max in ms: {', '.join(spread)}." if spread else ".")
+
+
+def _spread(summary: IntervalSummary) -> str:
+    lengths = (summary.p50, summary.p90, summary.p99, summary.max)
+    return "/".join(format_ms(ns, decimals(lengths)) for ns in lengths)
+
+
+def numbers(values: Sequence[int], most: int = 8) -> str:
+    """``3, 9, 12``; what is beyond ``most`` is counted."""
+    shown = ", ".join(map(str, values[:most]))
+    return f"{shown} and {len(values) - most} more" if len(values) > most else shown
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,104 @@
+"""What is told of one stalled or failed flow: its verdict, the evidence with its frames, what would settle it.
+
+Plain text, not yet escaped. Which flows are told of, and in which layout, is the renderers' matter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pcapstall.core.times import format_span
+from pcapstall.report.flow_grid import outcome_of
+from pcapstall.report.model import CaptureReport, Evidence, FlowReport
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.prose import numbers, what_happened
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One flow, in pieces that each renderer puts together."""
+
+    title: str
+    """``Flow 1``."""
+    endpoints: str
+    """``10.0.0.1:34506 -> 10.0.0.2:443``."""
+    about: str
+    """What is known of it in a few words: SNI, TLS version; may be empty."""
+    verdict: str
+    finding: str
+    """``ack_ch 52.1 s; cause client_process, client_silent; confidence high``."""
+    parts: str
+    """What the stalled interval is made of, when of more than one thing; else empty."""
+    evidence: list[tuple[str, str]]
+    """Each sentence, and where to look: ``frames 3, 9; client.strace:66``."""
+    would_settle: str
+    """Empty when nothing is open."""
+
+
+def tell(flow: FlowReport, captures: Sequence[CaptureReport]) -> Story:
+    """The story of ``flow``."""
+    return Story(
+        f"Flow {flow.id}",
+        f"{flow.client} -> {flow.server}",
+        ", ".join(filter(None, (flow.sni, flow.tls_version, flow.preamble and f"after {flow.preamble}", flow.tunnel))),
+        _sentence(flow.verdict or what_happened(flow)),
+        _finding(flow),
+        _parts(flow),
+        [(evidence.text, where(evidence, captures)) for evidence in flow.evidence],
+        flow.would_settle or "",
+    )
+
+
+def where(evidence: Evidence, captures: Sequence[CaptureReport]) -> str:
+    """``frames 3, 9; client.strace:66``; the file is named when there are several captures."""
+    places: list[str] = []
+    if evidence.frames:
+        place = f"{'frame' if len(evidence.frames) == 1 else 'frames'} {numbers(evidence.frames)}"
+        if len(captures) > 1 and evidence.file is not None and evidence.file < len(captures):
+            place += f" of {captures[evidence.file].file}"
+        places.append(place)
+    places.extend(evidence.strace[:8])
+    if len(evidence.strace) > 8:
+        places.append(f"{len(evidence.strace) - 8} more lines")
+    return "; ".join(places)
+
+
+def _finding(flow: FlowReport) -> str:
+    outcome = outcome_of(flow)
+    found: list[str] = []
+    if flow.stalled is not None and flow.stalled_ns is not None:
+        at_least = "more than " if flow.intervals_ns.get(flow.stalled) is None else ""
+        found.append(f"{flow.stalled} {at_least}{format_span(flow.stalled_ns)}")
+    found.append(f"outcome {outcome}")
+    if flow.cause:
+        reason = None if flow.reason == outcome else flow.reason
+        found.append("cause " + ", ".join(filter(None, (flow.cause, reason, flow.activity))))
+    if flow.confidence:
+        found.append(f"confidence {flow.confidence}")
+    return "; ".join(found)
+
+
+def _parts(flow: FlowReport) -> str:
+    parts = {name: ns for name, ns in flow.parts_ns.get(flow.stalled or "", {}).items() if ns}
+    if len(parts) < 2:
+        return ""
+    return f"{flow.stalled} = " + " + ".join(f"{name} {format_span(ns)}" for name, ns in parts.items())
+
+
+def _sentence(text: str) -> str:
+    """``text`` with a capital at its start, unless that is a name, and a full stop at its end."""
+    text = text.strip()
+    if text.startswith(("the ", "no ", "an ")):
+        text = text[0].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def to_be_told(flows: Sequence[FlowReport], options: RenderOptions) -> list[FlowReport]:
+    """Those of ``flows`` (worst first) whose story is told: stalled and failed ones, the first few unless all are."""
+    told = [flow for flow in flows if flow.stalled is not None or flow.failed]
+    return told if options.all_flows else told[: options.stories]
+
+
+def untold_line(flows: Sequence[FlowReport], told: Sequence[FlowReport]) -> str:
+    """How many stalled or failed flows are in the table only; empty when none is."""
+    untold = sum(flow.stalled is not None or flow.failed for flow in flows) - len(told)
+    return f"The verdicts of {untold} more are told with --all or in -f json." if untold else ""

@@ -1,0 +1,158 @@
+"""The report for a terminal or a plain-text file: the answer, what was read, the table, each verdict with evidence.
+
+The table is drawn by tabulate, which is imported only when there is one to draw. Colour and width are as told by the
+options; nothing here asks a terminal.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, TextIO
+
+from pcapstall.report import flow_grid, prose, stories
+from pcapstall.report.grid import BAD, WARN, Grid
+from pcapstall.report.model import FlowReport, Report
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.untrusted import display_width, printable
+
+RED: Final = "31;1"
+YELLOW: Final = "33"
+GREEN: Final = "32"
+BOLD: Final = "1"
+DIM: Final = "2"
+
+_MARKS: Final = {BAD: RED, WARN: YELLOW}
+_WITH_UNIT: Final = re.compile(r"(?<=\d) (?=(?:ns|us|ms|s|min|h)\b)")
+_SHORT: Final = 32
+"""Frames and lines that take no more are kept on one line."""
+
+_GLUE: Final = "\x00"
+"""Stands for a space that no line may break at; never in printable text."""
+
+
+def render(report: Report, out: TextIO, options: RenderOptions) -> None:
+    """Write the report."""
+    flows = prose.worst_first(list(report.flows))
+    for line in _lines(report, flows, options):
+        out.write(line + "\n")
+
+
+def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) -> Iterator[str]:
+    worry = report.totals.stalled or report.totals.failed
+    answer = RED if report.totals.stalled else YELLOW if worry else GREEN
+    for line in wrap(printable(prose.headline(report, flows)), options.width):
+        yield paint(line, answer, options)
+    for fact in prose.what_was_read(report):
+        color = YELLOW if fact.startswith("Warning: ") else ""
+        for line in wrap(printable(fact), options.width, "  "):
+            yield paint(line, color, options)
+    if flows:
+        yield ""
+        grid = flow_grid.flow_grid(flows)
+        yield from table_lines(grid, options)
+    healthy = prose.healthy_line(report, bool(flows))
+    if healthy:
+        yield ""
+        yield from wrap(printable(healthy), options.width, "  ")
+    told = stories.to_be_told(flows, options)
+    for flow in told:
+        yield ""
+        yield from _story_lines(stories.tell(flow, report.captures), options)
+    untold = stories.untold_line(flows, told)
+    if untold:
+        yield ""
+        yield from wrap(untold, options.width)
+
+
+def _story_lines(story: stories.Story, options: RenderOptions) -> Iterator[str]:
+    title = printable(f"{story.title}: {story.endpoints}" + (f" ({story.about})" if story.about else ""))
+    for line in wrap(title, options.width, "  "):
+        yield paint(line, BOLD, options)
+    for text in (story.verdict, story.finding, story.parts):
+        if text:
+            yield from ("  " + line for line in wrap(printable(text), _inner(options, 2)))
+    for text, where in story.evidence:
+        place = printable(where)
+        if len(place) <= _SHORT:
+            place = place.replace(" ", _GLUE)
+        bullet = printable(f"- {text}") + (f" [{place}]" if place else "")
+        yield from ("  " + line for line in wrap(bullet, _inner(options, 2), "  "))
+    if story.would_settle:
+        settle = printable(f"would settle: {story.would_settle}")
+        yield from ("  " + line for line in wrap(settle, _inner(options, 2), "  "))
+
+
+def table_lines(grid: Grid, options: RenderOptions) -> Iterator[str]:
+    """The grid fitted to the options' width and drawn in their style, and what its columns mean."""
+    fitted = grid.fitted(options.width, lambda columns: _overhead(options.style, columns))
+    rows = fitted.rows
+    if options.color:
+        names = [column.name for column in fitted.columns]
+        rows = [
+            [
+                paint(cell, _MARKS.get(fitted.marks.get((at, name), ""), ""), options)
+                for name, cell in zip(names, row, strict=True)
+            ]
+            for at, row in enumerate(rows)
+        ]
+    headers = [column.name for column in fitted.columns]
+    drawn = draw(headers, rows, ["right" if column.right else "left" for column in fitted.columns], options.style)
+    yield from drawn.splitlines()
+    yield from (paint(line, DIM, options) for line in wrap(legend(fitted), options.width, "  "))
+
+
+def legend(grid: Grid) -> str:
+    """What the columns mean that do not say so themselves, and which were left out; empty when all is clear."""
+    meanings = [f"{column.name}: {column.legend}" for column in grid.columns if column.legend]
+    said = f"Times in ms. {'; '.join(meanings)}." if meanings else ""
+    if grid.left_out:
+        said += f" No room for {', '.join(grid.left_out)}."
+    return said.strip()
+
+
+def draw(headers: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequence[str], style: str) -> str:
+    """A table by tabulate, without spaces at the ends of its lines."""
+    import tabulate  # costs more than the rest of a small report
+
+    padding = tabulate.MIN_PADDING
+    tabulate.MIN_PADDING = 0  # otherwise each column is two wider than its header
+    try:
+        drawn = tabulate.tabulate(rows, headers, tablefmt=style, disable_numparse=True, colalign=alignments)
+    finally:
+        tabulate.MIN_PADDING = padding
+    return "\n".join(line.rstrip() for line in str(drawn).splitlines())
+
+
+def _overhead(style: str, columns: int) -> int:
+    """What a table of ``columns`` columns in this style takes besides the cells."""
+    drawn = draw(["x"] * columns, [["x"] * columns], ["left"] * columns, style)
+    return max(map(display_width, drawn.splitlines())) - columns
+
+
+def paint(text: str, color: str, options: RenderOptions) -> str:
+    """``text`` in a colour (SGR parameters), when colour is wanted and ``color`` is not empty."""
+    return f"\x1b[{color}m{text}\x1b[0m" if color and options.color else text
+
+
+def wrap(text: str, width: int | None, indent: str = "") -> list[str]:
+    """``text`` in lines of at most ``width`` columns, those after the first behind ``indent``.
+
+    A line never breaks between a number and its unit, nor within a word: a word too long for a line has its own.
+    """
+    if width is None:
+        return [text] if text else []
+    lines: list[str] = []
+    line = ""
+    for word in _WITH_UNIT.sub(_GLUE, text).split(" "):
+        start = indent if lines else ""
+        if line and display_width(line) + 1 + display_width(word) > width:
+            lines.append(line)
+            line = indent + word
+        else:
+            line = f"{line} {word}" if line else start + word
+    if line:
+        lines.append(line)
+    return [line.replace(_GLUE, " ") for line in lines]
+
+
+def _inner(options: RenderOptions, indent: int) -> int | None:
+    return None if options.width is None else max(options.width - indent, 20)
