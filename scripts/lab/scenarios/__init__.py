@@ -1,0 +1,5 @@
+"""The scenarios, a module for each family; importing this package registers all of them."""
+
+from lab.scenarios import mesh
+
+__all__ = ["mesh"]
