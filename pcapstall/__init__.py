@@ -4,6 +4,4 @@ The packages are a ladder (docs/decisions/0002-ladder.md), each imports only wha
 loads nothing: `pcapstall.pipeline` is the way in from Python, `pcapstall.cli` the command line.
 """
 
-from typing import Final
-
-__version__: Final = "0.1.0"
+__version__ = "0.1.0"

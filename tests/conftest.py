@@ -1,0 +1,58 @@
+"""What all tests share: which pcapstall is tested, hypothesis' budget, and where the outside captures are.
+
+Environment: PCAPSTALL_EXPECT=compiled|interpreted ends the run unless that is what was imported;
+PCAPSTALL_HYPOTHESIS=thorough draws many more examples, at random.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import pcapstall
+from pcapstall import _build
+
+ROOT = Path(__file__).parent.parent
+TESTED = Path(pcapstall.__file__).parent.parent
+"""The folder that the tested package was imported from: the checkout, or site-packages."""
+
+# Commands that tests start import the same package, wherever they run.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(TESTED), os.environ.get("PYTHONPATH")]))
+os.environ["PYTHONSAFEPATH"] = "1"
+
+_SLOW_STARTS = [HealthCheck.too_slow]
+settings.register_profile(
+    "default", derandomize=True, database=None, max_examples=60, deadline=None, suppress_health_check=_SLOW_STARTS
+)
+settings.register_profile("thorough", max_examples=3000, deadline=None, suppress_health_check=_SLOW_STARTS)
+settings.load_profile(os.environ.get("PCAPSTALL_HYPOTHESIS", "default"))
+
+
+def pytest_report_header() -> str:
+    return f"pcapstall {pcapstall.__version__}, {os.environ.get('PCAPSTALL_EXPECT', 'as found')}, from {TESTED}"
+
+
+def pytest_sessionstart() -> None:
+    expected = os.environ.get("PCAPSTALL_EXPECT")
+    if expected and not _build.kind().startswith(expected):
+        pytest.exit(f"expected a pcapstall that is {expected}, imported one that is {_build.kind()}", returncode=4)
+
+
+def _shared(name: str) -> Path:
+    folder = ROOT.parent / "shared" / name
+    if not folder.is_dir():
+        pytest.skip(f"{name} captures are not beside the project")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """Real captures with tshark's reading of each in truth/; the test skips where they are not."""
+    return _shared("corpus")
+
+
+@pytest.fixture(scope="session")
+def lab() -> Path:
+    """Runs of a lab with captures, straces and the truth; the test skips where they are not."""
+    return _shared("lab")
