@@ -24,17 +24,17 @@ _Text = Callable[[FlowReport], str | None]
 
 _BEFORE: Final[tuple[tuple[GridColumn, _Text], ...]] = (
     (GridColumn("#", right=True), lambda flow: str(flow.id)),
-    (GridColumn("client", shrinks_to=_ENDPOINT_LEAST), lambda flow: flow.client),
-    (GridColumn("server", keep=6, shrinks_to=_ENDPOINT_LEAST), lambda flow: flow.server),
-    (GridColumn("sni", keep=10, shrinks_to=16), lambda flow: flow.sni),
-    (GridColumn("preamble", keep=15, legend="what came before the ClientHello"), lambda flow: flow.preamble),
+    (GridColumn("client", shrinks_to=_ENDPOINT_LEAST, code=True), lambda flow: flow.client),
+    (GridColumn("server", keep=6, shrinks_to=_ENDPOINT_LEAST, code=True), lambda flow: flow.server),
+    (GridColumn("stalled", keep=2), lambda flow: flow.stalled),
+    (GridColumn("cause", keep=1), lambda flow: flow.cause),
+    (GridColumn("confidence", keep=8), lambda flow: flow.confidence),
 )
 _AFTER: Final[tuple[tuple[GridColumn, _Text], ...]] = (
     (GridColumn("outcome", keep=5), outcome_of),
-    (GridColumn("stalled", keep=2), lambda flow: flow.stalled),
-    (GridColumn("cause", keep=1), lambda flow: flow.cause),
     (GridColumn("reason", keep=9), lambda flow: flow.reason),
-    (GridColumn("confidence", keep=8), lambda flow: flow.confidence),
+    (GridColumn("sni", keep=10, shrinks_to=16, code=True), lambda flow: flow.sni),
+    (GridColumn("preamble", keep=15, legend="what came before the ClientHello"), lambda flow: flow.preamble),
 )
 
 LEGENDS: Final = {

@@ -37,6 +37,8 @@ class GridColumn:
     """On a narrow terminal the column with the highest number goes first; 0 always stays."""
     shrinks_to: int = 0
     """How narrow its text may be made by leaving out its middle; 0 for never."""
+    code: bool = False
+    """Names of machines, which markup shows in a fixed-width font."""
 
 
 @dataclass(slots=True)

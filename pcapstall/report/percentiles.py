@@ -119,8 +119,11 @@ class Tally:
 
     def intervals(self) -> dict[str, IntervalSummary]:
         """Percentiles of the intervals that any flow has, in the order of a handshake, open ones left out."""
-        summaries = ((name, summary_of(self._closed.get(name, ()))) for name in INTERVALS)
-        return {name: summary for name, summary in summaries if summary is not None}
+        return _summaries(self._closed)
+
+    def open_intervals(self) -> dict[str, IntervalSummary]:
+        """The same of those that were not seen to end, as long as they had become."""
+        return _summaries(self._open)
 
     def healthy(self) -> HealthySummary:
         """The flows added, as those that are not shown one by one."""
@@ -150,6 +153,11 @@ def _append(arrays: dict[str, MutableSequence[int]], name: str, length: int) -> 
     lengths.append(length)
 
 
+def _summaries(arrays: Mapping[str, Iterable[int]]) -> dict[str, IntervalSummary]:
+    summaries = ((name, summary_of(arrays.get(name, ()))) for name in INTERVALS)
+    return {name: summary for name, summary in summaries if summary is not None}
+
+
 def most_first(counts: Mapping[str, int]) -> dict[str, int]:
     """``counts``, the largest first, equal ones by name."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
@@ -167,6 +175,8 @@ class SummaryRow:
     tls_outcomes: dict[str, int]
     tcp_outcomes: dict[str, int]
     intervals: dict[str, IntervalSummary]
+    open: dict[str, IntervalSummary]
+    """Intervals that were not seen to end, as long as they had become; not in ``intervals``."""
 
 
 def summarise(flows: Iterable[FlowReport], by: str) -> list[SummaryRow]:
@@ -192,6 +202,7 @@ def summarise(flows: Iterable[FlowReport], by: str) -> list[SummaryRow]:
             most_first(tally.tls_outcomes),
             most_first(tally.tcp_outcomes),
             tally.intervals(),
+            tally.open_intervals(),
         )
         for key, tally in tallies.items()
     ]

@@ -20,8 +20,10 @@ GREEN: Final = "32"
 BOLD: Final = "1"
 DIM: Final = "2"
 
+WITH_UNIT: Final = re.compile(r"(?<=\d) (?=(?:ns|us|ms|s|min|h)\b)")
+"""The space between a number and its unit, where no line may break."""
+
 _MARKS: Final = {BAD: RED, WARN: YELLOW}
-_WITH_UNIT: Final = re.compile(r"(?<=\d) (?=(?:ns|us|ms|s|min|h)\b)")
 _SHORT: Final = 32
 """Frames and lines that take no more are kept on one line."""
 
@@ -83,21 +85,31 @@ def _story_lines(story: stories.Story, options: RenderOptions) -> Iterator[str]:
 
 def table_lines(grid: Grid, options: RenderOptions) -> Iterator[str]:
     """The grid fitted to the options' width and drawn in their style, and what its columns mean."""
-    fitted = grid.fitted(options.width, lambda columns: _overhead(options.style, columns))
-    rows = fitted.rows
+    grid = fitted(grid, options)
+    yield from drawn_lines(grid, options)
+    yield from (paint(line, DIM, options) for line in wrap(legend(grid), options.width, "  "))
+
+
+def fitted(grid: Grid, options: RenderOptions) -> Grid:
+    """The grid made to fit the options' width in their style."""
+    return grid.fitted(options.width, lambda columns: _overhead(options.style, columns))
+
+
+def drawn_lines(grid: Grid, options: RenderOptions) -> list[str]:
+    """The grid as it is, drawn in the options' style and colours."""
+    rows = grid.rows
+    names = [column.name for column in grid.columns]
     if options.color:
-        names = [column.name for column in fitted.columns]
         rows = [
             [
-                paint(cell, _MARKS.get(fitted.marks.get((at, name), ""), ""), options)
+                paint(cell, _MARKS.get(grid.marks.get((at, name), ""), ""), options)
                 for name, cell in zip(names, row, strict=True)
             ]
             for at, row in enumerate(rows)
         ]
-    headers = [column.name for column in fitted.columns]
-    drawn = draw(headers, rows, ["right" if column.right else "left" for column in fitted.columns], options.style)
-    yield from drawn.splitlines()
-    yield from (paint(line, DIM, options) for line in wrap(legend(fitted), options.width, "  "))
+    return draw(
+        names, rows, ["right" if column.right else "left" for column in grid.columns], options.style
+    ).splitlines()
 
 
 def legend(grid: Grid) -> str:
@@ -142,7 +154,7 @@ def wrap(text: str, width: int | None, indent: str = "") -> list[str]:
         return [text] if text else []
     lines: list[str] = []
     line = ""
-    for word in _WITH_UNIT.sub(_GLUE, text).split(" "):
+    for word in WITH_UNIT.sub(_GLUE, text).split(" "):
         start = indent if lines else ""
         if line and display_width(line) + 1 + display_width(word) > width:
             lines.append(line)

@@ -1,0 +1,57 @@
+"""From `-f` to a renderer, which is imported only when it is wanted.
+
+What each format looks like is in the module of its name, ``to_*``.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from typing import Final, TextIO
+
+from pcapstall.core.errors import UsageError
+from pcapstall.report.expression import did_you_mean
+from pcapstall.report.model import Report
+from pcapstall.report.options import RenderOptions
+
+Renderer = Callable[[Report, TextIO, RenderOptions], None]
+
+FORMATS: Final = {
+    "table": ("to_table", "render"),
+    "markdown": ("to_markdown", "render"),
+    "jira": ("to_jira", "render"),
+    "json": ("to_json", "render"),
+    "jsonl": ("to_json", "render_lines"),
+    "csv": ("to_csv", "render"),
+    "html": ("to_html", "render"),
+}
+"""Where each format's function is."""
+
+STREAMED: Final = ("json", "jsonl", "csv")
+"""Formats for machines: they write flows as they come and are meant to be given all of them."""
+
+
+def parse_format(text: str) -> tuple[str, str]:
+    """The format and, for ``table:STYLE``, the tabulate style (else empty) of a `-f`; UsageError when there is none."""
+    name, colon, style = text.partition(":")
+    if name not in FORMATS:
+        raise UsageError(f"-f {text}: no format {name!r}{did_you_mean(name, FORMATS)}; there are {', '.join(FORMATS)}")
+    if not colon:
+        return name, ""
+    if name != "table":
+        raise UsageError(f"-f {text}: only table has styles")
+    import tabulate  # only to know its styles
+
+    if style not in tabulate.tabulate_formats:
+        styles = ", ".join(tabulate.tabulate_formats)
+        raise UsageError(
+            f"-f {text}: no style {style!r}{did_you_mean(style, tabulate.tabulate_formats)}; tabulate has {styles}"
+        )
+    return name, style
+
+
+def render(report: Report, out: TextIO, wanted: str, options: RenderOptions) -> None:
+    """Write ``report`` to ``out`` in the format ``wanted``, as `-f` takes it."""
+    name, style = parse_format(wanted)
+    module, function = FORMATS[name]
+    renderer: Renderer = getattr(import_module(f"pcapstall.report.{module}"), function)
+    renderer(report, out, replace(options, style=style) if style else options)

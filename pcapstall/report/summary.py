@@ -1,0 +1,236 @@
+"""The rows of `percentiles.summarise` in every format: outcomes of each group, then the percentiles of its intervals.
+
+The grouping and the numbers are `percentiles`'; how a grid looks is each format's.
+"""
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, TextIO
+
+from pcapstall.report import to_html, to_jira, to_markdown, to_table
+from pcapstall.report.flow_grid import LEGENDS
+from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
+from pcapstall.report.model import INTERVALS, SCHEMA, IntervalSummary
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.percentiles import SummaryRow
+from pcapstall.report.render import parse_format
+from pcapstall.report.to_csv import cell as csv_cell
+
+_NO_KEY: Final = "(none)"
+_PLURALS: Final = {"server": "servers", "client": "clients", "sni": "server names"}
+_SPREAD: Final = ("p50", "p90", "p99", "max")
+
+
+def render_summary(rows: Sequence[SummaryRow], by: str, out: TextIO, wanted: str, options: RenderOptions) -> None:
+    """Write ``rows``, grouped ``by`` server, sni or client, in the format ``wanted``, as `-f` takes it."""
+    name, style = parse_format(wanted)
+    if name in _DATA:
+        lines = _DATA[name](rows, by)
+    else:
+        lines = _PAGES[name](rows, by, replace(options, style=style) if style else options)
+    for line in lines:
+        out.write(line + "\n")
+
+
+def headline(rows: Sequence[SummaryRow], by: str) -> str:
+    """What the rows come to, in one sentence."""
+    total = sum(row.flows for row in rows)
+    stalled = sum(row.stalled for row in rows)
+    failed = sum(row.failed for row in rows)
+    said = f"{total} {'flow' if total == 1 else 'flows'} of {len(rows)} {by if len(rows) == 1 else _PLURALS[by]}"
+    return f"{said}: {stalled} stalled, {failed} failed."
+
+
+def groups(rows: Sequence[SummaryRow], by: str) -> Grid:
+    """Flows, stalls, failures and outcomes of each group."""
+    columns = [
+        GridColumn(by, shrinks_to=21, code=True),
+        GridColumn("flows", right=True),
+        GridColumn("stalled", right=True),
+        GridColumn("failed", right=True),
+        GridColumn("outcomes", keep=1),
+    ]
+    cells: list[list[str]] = []
+    marks: dict[tuple[int, str], str] = {}
+    for at, row in enumerate(rows):
+        cells.append([_key(row), str(row.flows), str(row.stalled), str(row.failed), plain(_outcomes(row))])
+        if row.stalled:
+            marks[at, "stalled"] = BAD
+        if row.failed:
+            marks[at, "failed"] = WARN
+    return Grid(columns, cells, marks)
+
+
+def spreads(rows: Sequence[SummaryRow], by: str) -> Grid:
+    """The percentiles of each interval of each group, a row each, and how many of it were not seen to end."""
+    columns = [
+        GridColumn(by, shrinks_to=21, code=True),
+        GridColumn("interval"),
+        GridColumn("n", right=True),
+        *(GridColumn(name, right=True, keep=3 if name == "p90" else 0) for name in _SPREAD),
+        GridColumn("open", "those that were not seen to end", right=True, keep=1),
+        GridColumn("open max", right=True, keep=2),
+    ]
+    found = [(row, name) for row in rows for name in INTERVALS if _says_something(row, name)]
+    closed = [row.intervals.get(name) for row, name in found]
+    opened = [row.open.get(name) for row, name in found]
+    digits = {of: decimals([getattr(spread, of) for spread in closed if spread]) for of in _SPREAD}
+    open_digits = decimals([spread.max for spread in opened if spread])
+    cells = [
+        [
+            _key(row),
+            name,
+            str(spread.n if spread else 0),
+            *(milliseconds(getattr(spread, of) if spread else None, digits[of]) for of in _SPREAD),
+            str(unended.n) if unended else ABSENT,
+            milliseconds(unended.max if unended else None, open_digits, unended is not None),
+        ]
+        for (row, name), spread, unended in zip(found, closed, opened, strict=True)
+    ]
+    return Grid(columns, cells).without_empty()
+
+
+def _says_something(row: SummaryRow, name: str) -> bool:
+    if name in row.open:
+        return True
+    spread = row.intervals.get(name)
+    if spread is None or (name == "ch_close" and spread == row.intervals.get("ch_fin")):
+        return False
+    return spread.max != 0 or spread.p50 != 0
+
+
+def _key(row: SummaryRow) -> str:
+    return _NO_KEY if row.key is None else plain(row.key)
+
+
+def _outcomes(row: SummaryRow) -> str:
+    outcomes = row.tls_outcomes | {name: n for name, n in row.tcp_outcomes.items() if name != "connected"}
+    return ", ".join(f"{name} {count}" for name, count in outcomes.items())
+
+
+def _unit(rows: Sequence[SummaryRow]) -> str:
+    names = [name for name in INTERVALS if any(_says_something(row, name) for row in rows)]
+    said = "Times in ms, nearest-rank percentiles of intervals seen to end; open counts the others."
+    return f"{said} {'; '.join(f'{name}: {LEGENDS[name]}' for name in names)}." if names else said
+
+
+def _table(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:
+    yield from to_table.wrap(headline(rows, by), options.width)
+    if not rows:
+        return
+    yield ""
+    grid = to_table.fitted(groups(rows, by), options)
+    yield from to_table.drawn_lines(grid, options)
+    if grid.left_out:
+        for row in rows:
+            yield from to_table.wrap(f"{_key(row)}: {_outcomes(row)}", options.width, "  ")
+    grid = to_table.fitted(spreads(rows, by), options)
+    if grid.rows:
+        yield ""
+        yield from to_table.drawn_lines(grid, options)
+        no_room = f" No room for {', '.join(grid.left_out)}." if grid.left_out else ""
+        yield from to_table.wrap(_unit(rows) + no_room, options.width, "  ")
+
+
+def _markdown(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:
+    yield f"**{to_markdown.escape(headline(rows, by))}**"
+    for grid in _grids(rows, by):
+        yield ""
+        yield from to_markdown.table_lines(grid)
+    yield ""
+    yield to_markdown.escape(_unit(rows))
+
+
+def _jira(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:
+    yield f"*{to_jira.escape(headline(rows, by))}*"
+    for grid in _grids(rows, by):
+        yield ""
+        yield from to_jira.table_lines(grid)
+    yield ""
+    yield to_jira.escape(_unit(rows))
+
+
+def _html(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:
+    yield from to_html.page_start("TLS handshakes in percentiles")
+    yield f"<h1>{to_html.escape(headline(rows, by))}</h1>"
+    for grid in _grids(rows, by):
+        yield from to_html.table_lines(grid, set())
+    yield f'<p class="dim">{to_html.escape(_unit(rows))}</p>'
+    yield "</body></html>"
+
+
+def _grids(rows: Sequence[SummaryRow], by: str) -> list[Grid]:
+    return [grid for grid in (groups(rows, by), spreads(rows, by)) if grid.rows]
+
+
+def _json(rows: Sequence[SummaryRow], by: str) -> Iterator[str]:
+    yield json.dumps({"schema": SCHEMA, "by": by, "groups": [_object(row) for row in rows]}, indent=1)
+
+
+def _json_lines(rows: Sequence[SummaryRow], by: str) -> Iterator[str]:
+    yield json.dumps({"schema": SCHEMA, "by": by})
+    for row in rows:
+        yield json.dumps(_object(row))
+
+
+def _object(row: SummaryRow) -> dict[str, Any]:
+    return {
+        "key": row.key,
+        "flows": row.flows,
+        "stalled": row.stalled,
+        "failed": row.failed,
+        "tls_outcomes": row.tls_outcomes,
+        "tcp_outcomes": row.tcp_outcomes,
+        "intervals_ns": {name: _spread(spread) for name, spread in row.intervals.items()},
+        "open_ns": {name: _spread(spread) for name, spread in row.open.items()},
+    }
+
+
+def _spread(spread: IntervalSummary) -> dict[str, int]:
+    return {of: getattr(spread, of) for of in IntervalSummary.__slots__}
+
+
+def _csv(rows: Sequence[SummaryRow], by: str) -> Iterator[str]:
+    spread_columns = [f"{of}_ns" for of in _SPREAD]
+    yield _csv_line([by, "flows", "stalled", "failed", "interval", "n", *spread_columns, "open", "longest_open_ns"])
+    for row in rows:
+        group: list[str | int | None] = [csv_cell(row.key), row.flows, row.stalled, row.failed]
+        names = [name for name in INTERVALS if name in row.intervals or name in row.open]
+        for name in names:
+            closed, unended = row.intervals.get(name), row.open.get(name)
+            spread = [getattr(closed, of) if closed else None for of in ("n", *_SPREAD)]
+            opened = [unended.n, unended.max] if unended else [0, None]
+            yield _csv_line([*group, name, *spread, *opened])
+        if not names:
+            yield _csv_line([*group, *[None] * 8])
+
+
+def _csv_line(cells: Sequence[str | int | None]) -> str:
+    line = _Line()
+    csv.writer(line, lineterminator="").writerow(cells)
+    return line.text
+
+
+class _Line:
+    """Takes what a csv.writer writes."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+
+_DATA: Final[dict[str, Callable[[Sequence[SummaryRow], str], Iterator[str]]]] = {
+    "json": _json,
+    "jsonl": _json_lines,
+    "csv": _csv,
+}
+_PAGES: Final[dict[str, Callable[[Sequence[SummaryRow], str, RenderOptions], Iterator[str]]]] = {
+    "table": _table,
+    "markdown": _markdown,
+    "jira": _jira,
+    "html": _html,
+}
