@@ -9,29 +9,62 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.words import u16_be, u32_be
-from pcapstall.wire import link
+from pcapstall.wire.fragments import Reassembler
+from pcapstall.wire.icmp import IcmpQuote, read_icmp, read_icmpv6
+from pcapstall.wire.layers import next_layer
+from pcapstall.wire.link import LINKTYPE_ETHERNET, open_frame
 from pcapstall.wire.protocols import (
+    ETHERNET,
     ETHERTYPE_IPV4,
     ETHERTYPE_IPV6,
+    ETHERTYPE_MPLS,
+    ETHERTYPE_PPPOE_SESSION,
     IPPROTO_AH,
     IPPROTO_DSTOPTS,
+    IPPROTO_ETHERIP,
+    IPPROTO_ETHERNET,
     IPPROTO_FRAGMENT,
+    IPPROTO_GRE,
     IPPROTO_HIP,
     IPPROTO_HOPOPTS,
+    IPPROTO_ICMP,
+    IPPROTO_ICMPV6,
+    IPPROTO_IPV4,
+    IPPROTO_IPV6,
     IPPROTO_MOBILITY,
+    IPPROTO_MPLS,
     IPPROTO_ROUTING,
     IPPROTO_SHIM6,
     IPPROTO_TCP,
+    IPPROTO_UDP,
     NOT_TCP,
+    PPP,
+    PPPOE,
     REASONS,
+    UNKNOWN_LINKTYPE,
 )
-from pcapstall.wire.segment import MALFORMED, OTHER, TCP, Segment
+from pcapstall.wire.segment import MALFORMED, OTHER, TCP, Segment, UdpDatagram
+from pcapstall.wire.tunnels import (
+    ETHERIP,
+    ETHERNET_OVER_IP,
+    FOUR_IN_SIX,
+    IPIP,
+    MPLS_OVER_IP,
+    SIX_IN_FOUR,
+    SIX_IN_SIX,
+    TunnelNames,
+    gre,
+)
+from pcapstall.wire.udp_tunnels import read_udp
 
 MAX_IP_HEADERS: Final = 16
 """IP in IP deeper than this is malformed."""
 
 _MAX_LINK_LAYERS: Final = 64
 _MAX_EXTENSION_HEADERS: Final = 32
+
+_PORT_DNS: Final = 53
+_DNS_HEADER_LEN: Final = 12
 
 _DEEPER: Final = 3
 """Beside TCP, OTHER and MALFORMED: another layer starts where `_next`, `_at`, `_end` and `_wire_end` say."""
@@ -48,8 +81,18 @@ class Decoder:
         """Valid after `decode` returned TCP, until the next call."""
         self.reason: str = ""
         """Why the last record was MALFORMED: a short text from a small fixed set, to count by."""
+        self.icmp: IcmpQuote | None = None
+        """After OTHER: the ICMP error about a TCP segment that the last record was."""
+        self.dns: UdpDatagram | None = None
+        """After OTHER: the DNS message (UDP port 53) that the last record was; valid until the next call."""
+        self.fragments: Reassembler = Reassembler()
+        """Fragments that wait for the rest, and counts of those that waited in vain."""
         self.unknown_linktypes: dict[int, int] = {}
         """How many records of each link type were passed over because nothing here can read it."""
+        self._dns: UdpDatagram = UdpDatagram()
+        self._names: TunnelNames = TunnelNames()
+        self._declared: bool = False
+        """A layer around this IP packet told its length, not only the frame's end."""
         self._buf: bytes = b""
         self._next: i64 = 0
         self._at: i64 = 0
@@ -65,21 +108,25 @@ class Decoder:
         segment.tunnel = ""
         segment.link_interface = -1
         segment.packet_type = -1
+        self.icmp = None
+        self.dns = None
+        self._declared = False
         end: i64 = start + caplen
         wire_end: i64 = end
         if origlen > caplen:
             wire_end = start + origlen
         proto: i64
         at: i64
-        if linktype == link.LINKTYPE_ETHERNET:
+        if linktype == LINKTYPE_ETHERNET:
             if caplen < 14:
                 return self._malformed("ethernet header cut")
             proto = u16_be(buf, start + 12)
             at = start + 14
         else:
-            proto, at = link.open_frame(buf, start, end, linktype, segment)
-            if proto == NOT_TCP and not link.is_known_linktype(linktype):
+            proto, at = open_frame(buf, start, end, linktype, segment)
+            if proto == UNKNOWN_LINKTYPE:
                 self.unknown_linktypes[linktype] = self.unknown_linktypes.get(linktype, 0) + 1
+                return OTHER
         layers: i64 = 0
         headers: i64 = 0
         while True:
@@ -96,7 +143,15 @@ class Decoder:
                 layers += 1
                 if layers > _MAX_LINK_LAYERS:
                     return self._malformed("nested too deep")
-                proto, at = link.next_layer(buf, proto, at, end)
+                outer: i64 = proto
+                proto, at = next_layer(buf, outer, at, end)
+                if proto == PPP and (outer == ETHERTYPE_PPPOE_SESSION or outer == PPPOE):
+                    # Some access concentrators pad a frame and count the padding in the IP header, but not here.
+                    self._declared = True
+                    if at + u16_be(buf, at - 2) < wire_end:
+                        wire_end = at + u16_be(buf, at - 2)
+                        if end > wire_end:
+                            end = wire_end
                 continue
             if outcome != _DEEPER:
                 return outcome
@@ -119,6 +174,7 @@ class Decoder:
         self._at = at
         self._end = end
         self._wire_end = wire_end
+        self._declared = False
         return _DEEPER
 
     def _ipv4(self, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
@@ -139,7 +195,10 @@ class Decoder:
             if total_len != 0:
                 return self._malformed("ip total length < header")
             total_len = wire_end - at  # segmentation offload of more than 64 KiB, or the card fills it in
-        wire_end = at + total_len
+        # A length that reaches beyond the frame is believed all the same: mirrors cut frames, and tools that shorten
+        # them do not all keep the old length of the frame.
+        if at + total_len < wire_end or not self._declared:
+            wire_end = at + total_len
         if end > wire_end:
             end = wire_end  # what follows is Ethernet's padding
         segment: Segment = self.segment
@@ -147,15 +206,22 @@ class Decoder:
         segment.ip_id = u16_be(buf, at + 4)
         segment.ttl = i64(buf[at + 8])
         if u16_be(buf, at + 6) & 0x3FFF != 0:
-            return OTHER
+            return self._joined(self.fragments.ipv4(buf, at, end, wire_end, segment.ts_ns), ETHERTYPE_IPV4)
         protocol: i64 = i64(buf[at + 9])
+        upper_at: i64 = at + header_len
         if protocol != IPPROTO_TCP:
-            return self._upper(buf, protocol, at + header_len, end, wire_end)
-        if header_len == 20:
+            if protocol == IPPROTO_AH:
+                if upper_at + 8 > end:
+                    return self._malformed("ah header cut")
+                protocol = i64(buf[upper_at])
+                upper_at += (i64(buf[upper_at + 1]) + 2) << 2
+            if protocol != IPPROTO_TCP:
+                return self._upper(buf, protocol, upper_at, end, wire_end)
+        if upper_at == at + 20:
             segment.key = buf[at + 12 : at + 24]
         else:
-            segment.key = buf[at + 12 : at + 20] + buf[at + header_len : at + header_len + 4]
-        return self._tcp(buf, at + header_len, end, wire_end)
+            segment.key = buf[at + 12 : at + 20] + buf[upper_at : upper_at + 4]
+        return self._tcp(buf, upper_at, end, wire_end)
 
     def _ipv6(self, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
         """RFC 8200, with the extension headers of the IANA registry."""
@@ -164,6 +230,7 @@ class Decoder:
         if i64(buf[at]) >> 4 != 6:
             return self._malformed("ip version")
         ip_at: i64 = at
+        next_at: i64 = at + 6
         payload_len: i64 = u16_be(buf, at + 4)
         protocol: i64 = i64(buf[at + 6])
         segment: Segment = self.segment
@@ -200,12 +267,15 @@ class Decoder:
                     return self._malformed("ipv6 extension header cut")
                 if protocol == IPPROTO_FRAGMENT:
                     if u16_be(buf, at + 2) & 0xFFF9 != 0:
-                        return OTHER
-                    protocol = i64(buf[at])  # an atomic fragment, RFC 6946
-                    at += 8
-                    continue
+                        return self._joined(
+                            self.fragments.ipv6(buf, ip_at, at, end, wire_end, next_at, segment.ts_ns), ETHERTYPE_IPV6
+                        )
+                    step = 1  # an atomic fragment, RFC 6946
                 protocol = i64(buf[at])
-                if step == 8:
+                next_at = at
+                if step == 1:
+                    at += 8
+                elif step == 8:
                     at += (i64(buf[at + 1]) + 1) << 3
                 else:
                     at += (i64(buf[at + 1]) + 2) << 2
@@ -221,7 +291,86 @@ class Decoder:
 
     def _upper(self, buf: bytes, protocol: i64, at: i64, end: i64, wire_end: i64) -> i64:
         """What an IP packet holds that is not TCP."""
+        if protocol == IPPROTO_UDP:
+            return self._udp(buf, at, end, wire_end)
+        if protocol == IPPROTO_ICMP:
+            self.icmp = read_icmp(buf, at, end, self._sender(buf))
+            return OTHER
+        if protocol == IPPROTO_ICMPV6:
+            self.icmp = read_icmpv6(buf, at, end, self._sender(buf))
+            return OTHER
+        v6: bool = i64(buf[self.segment.ip_offset]) >> 4 == 6
+        if protocol == IPPROTO_GRE:
+            proto, inner, kind, ident = gre(buf, at, end)
+            return self._tunnel(buf, proto, inner, end, wire_end, kind, ident)
+        if protocol == IPPROTO_IPV4:
+            if v6:
+                return self._tunnel(buf, ETHERTYPE_IPV4, at, end, wire_end, FOUR_IN_SIX, -1)
+            return self._tunnel(buf, ETHERTYPE_IPV4, at, end, wire_end, IPIP, -1)
+        if protocol == IPPROTO_IPV6:
+            if v6:
+                return self._tunnel(buf, ETHERTYPE_IPV6, at, end, wire_end, SIX_IN_SIX, -1)
+            return self._tunnel(buf, ETHERTYPE_IPV6, at, end, wire_end, SIX_IN_FOUR, -1)
+        if protocol == IPPROTO_MPLS:
+            return self._tunnel(buf, ETHERTYPE_MPLS, at, end, wire_end, MPLS_OVER_IP, -1)
+        if protocol == IPPROTO_ETHERIP and at + 2 <= end and i64(buf[at]) >> 4 == 3:  # version 3, RFC 3378
+            return self._tunnel(buf, ETHERNET, at + 2, end, wire_end, ETHERIP, -1)
+        if protocol == IPPROTO_ETHERNET:
+            return self._tunnel(buf, ETHERNET, at, end, wire_end, ETHERNET_OVER_IP, -1)
         return OTHER
+
+    def _udp(self, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
+        """RFC 768."""
+        if at + 8 > end:
+            return self._malformed("udp header cut")
+        sport: i64 = u16_be(buf, at)
+        dport: i64 = u16_be(buf, at + 2)
+        length: i64 = u16_be(buf, at + 4)
+        if length >= 8 and at + length < wire_end:
+            wire_end = at + length
+            if end > wire_end:
+                end = wire_end
+        at += 8
+        if sport == _PORT_DNS or dport == _PORT_DNS:
+            if end - at >= _DNS_HEADER_LEN:
+                dns: UdpDatagram = self._dns
+                dns.buf = buf
+                dns.key = self._addresses(buf) + buf[at - 8 : at - 4]
+                dns.offset = at
+                dns.captured_len = end - at
+                self.dns = dns
+            return OTHER
+        proto, inner, kind, ident = read_udp(buf, sport, dport, at, end, wire_end)
+        return self._tunnel(buf, proto, inner, end, wire_end, kind, ident)
+
+    def _tunnel(self, buf: bytes, proto: i64, at: i64, end: i64, wire_end: i64, kind: i64, ident: i64) -> i64:
+        """Go on inside a tunnel, or end where ``proto`` says that it is none."""
+        if proto < 0:
+            if proto == NOT_TCP:
+                return OTHER
+            return self._malformed(REASONS[proto])
+        segment: Segment = self.segment
+        segment.tunnel = self._names.inside(segment.tunnel, kind, ident)
+        return self._deeper(buf, proto, at, end, wire_end)
+
+    def _joined(self, datagram: bytes, proto: i64) -> i64:
+        """Go on with a datagram put together from fragments, once there is one."""
+        if not datagram:
+            if self.fragments.reason:
+                return self._malformed(self.fragments.reason)
+            return OTHER
+        return self._deeper(datagram, proto, 0, len(datagram), len(datagram))
+
+    def _addresses(self, buf: bytes) -> bytes:
+        """Source and destination of the IP packet that is being read."""
+        at: i64 = self.segment.ip_offset
+        if i64(buf[at]) >> 4 == 6:
+            return buf[at + 8 : at + 40]
+        return buf[at + 12 : at + 20]
+
+    def _sender(self, buf: bytes) -> bytes:
+        addresses = self._addresses(buf)
+        return addresses[: len(addresses) >> 1]
 
     def _tcp(self, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
         """RFC 9293 section 3.1. The checksum is not looked at: an offloading card has yet to fill it in."""

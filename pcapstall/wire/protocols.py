@@ -53,7 +53,7 @@ IPPROTO_HIP: Final = 139
 IPPROTO_SHIM6: Final = 140
 IPPROTO_ETHERNET: Final = 143
 
-# Why a walk ends before an IP header: not TCP, or malformed for the reason in REASONS.
+# Why a walk ends before an IP header: not TCP, a link type that nothing here reads, or malformed for what REASONS says.
 NOT_TCP: Final = -1
 LINK_CUT: Final = -2
 BAD_VLAN: Final = -3
@@ -66,6 +66,7 @@ TUNNEL_CUT: Final = -9
 NFLOG_BAD: Final = -10
 WIRELESS_CUT: Final = -11
 BAD_IP_VERSION: Final = -12
+UNKNOWN_LINKTYPE: Final = -13
 
 REASONS: Final[dict[int, str]] = {
     LINK_CUT: "link header cut",

@@ -64,3 +64,15 @@ class Segment:
         self.ttl: i64 = 0
         self.tunnel: str = ""
         """Names the tunnel that held it, outermost first: ``vxlan:42``, ``gre/erspan:5``; empty without one."""
+
+
+class UdpDatagram:
+    """The payload of a UDP datagram as it lies in the capture buffer."""
+
+    def __init__(self) -> None:
+        self.buf: bytes = b""
+        self.key: bytes = b""
+        """src dst sport dport, like `Segment.key`."""
+        self.offset: i64 = 0
+        self.captured_len: i64 = 0
+        """Bytes of it in ``buf`` at ``offset``."""
