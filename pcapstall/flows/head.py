@@ -78,20 +78,46 @@ class StreamHead:
             del marks[:i]
 
     def hold(self, held: Held) -> None:
-        """Keep a segment that came too early, in order of offset; an equal offset keeps the longer one."""
+        """Keep a segment that came too early, in order of offset: those of its bytes that do not wait already.
+
+        Who waits came earlier, so it keeps its bytes; a segment that reaches around it is cut in pieces.
+        """
         waiting = self.held
-        offset = held.arrival.offset
+        start: i64 = held.arrival.offset
+        end: i64 = start + len(held.data)
         i: i64 = len(waiting)
-        while i > 0 and waiting[i - 1].arrival.offset > offset:
+        while i > 0 and waiting[i - 1].arrival.offset > start:
             i -= 1
-        if i > 0 and waiting[i - 1].arrival.offset == offset:
-            if len(waiting[i - 1].data) >= len(held.data):
+        if i > 0:
+            before: i64 = waiting[i - 1].arrival.offset + len(waiting[i - 1].data)
+            if before > start:
+                start = before
+        while start < end:
+            if i == len(waiting) or waiting[i].arrival.offset >= end:
+                self._insert(i, held, start, end)
                 return
-            self.held_len -= len(waiting[i - 1].data)
-            waiting[i - 1] = held
-        else:
-            waiting.insert(i, held)
-        self.held_len += len(held.data)
+            after: i64 = waiting[i].arrival.offset
+            if after > start:
+                self._insert(i, held, start, after)
+                i += 1
+            start = after + len(waiting[i].data)
+            i += 1
+
+    def _insert(self, i: i64, held: Held, start: i64, end: i64) -> None:
+        """Let the bytes from ``start`` to ``end`` of ``held`` wait at place ``i``."""
+        origin = held.arrival
+        piece = held
+        if start != origin.offset or end - start != len(held.data):
+            missing_len: i64 = 0
+            if end - origin.offset == len(held.data):
+                missing_len = held.missing_len
+            piece = Held(
+                Arrival(start, origin.ns, origin.ref, origin.ack_offset),
+                held.data[start - origin.offset : end - origin.offset],
+                missing_len,
+            )
+        self.held.insert(i, piece)
+        self.held_len += end - start
 
     def take(self) -> Held:
         """Remove and return the waiting segment with the lowest offset."""

@@ -73,7 +73,7 @@ class TcpEvents:
                 kind = _control(half, segment, offset, kind)
         if kind == COPY:
             flow.copies += 1
-            if flow.notes is not None:
+            if not flow.settled and flow.notes is not None:
                 self._note(half, segment, offset, NEVER, COPY)
             return
         if kind == RETRANSMISSION:
@@ -86,7 +86,7 @@ class TcpEvents:
         half.last_ack = segment.ack
         half.last_len_flags = (length << 8) | flags
         half.last_ip_id = segment.ip_id
-        if flow.notes is not None:
+        if not flow.settled and flow.notes is not None:
             self._note(half, segment, offset, acked, kind)
         if length > 0:
             if segment.captured_len < length:

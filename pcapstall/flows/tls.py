@@ -47,26 +47,23 @@ class TlsStreams:
         reader = half.reader
         arrival = Arrival(offset, segment.ts_ns, segment.ref, acked)
         missing_len: i64 = segment.payload_len - segment.captured_len
+        head = half.head
         if reader is not None:
-            if offset > reader.wanted_offset():
+            if offset > reader.wanted_offset() or (head is not None and len(head.held) > 0):
                 self._hold(half, Held(arrival, segment.buf[start:end], missing_len))
                 return
             self._read(half, reader, segment.buf, start, end, arrival, missing_len)
         else:
-            head = half.head
             if head is None:
                 head = StreamHead()
                 half.head = head
                 if offset < 0:
                     head.read_offset = offset
                     head.prefix_offset = offset
-            if offset > head.read_offset:
+            if offset > head.read_offset or len(head.held) > 0:
                 self._hold(half, Held(arrival, segment.buf[start:end], missing_len))
                 return
             self._seek(half, head, segment.buf, start, end, arrival, missing_len)
-        head = half.head
-        if head is not None and len(head.held) > 0:
-            self._drain(half, head)
         self._watch(half)
 
     def syn_payload(self, half: HalfFlow, segment: Segment) -> None:
@@ -113,6 +110,12 @@ class TlsStreams:
         self, half: HalfFlow, reader: TlsReader, buf: bytes, start: i64, end: i64, arrival: Arrival, missing_len: i64
     ) -> None:
         """Show ``buf[start:end]`` to the reader and take every event in it."""
+        if arrival.offset < reader.offset:
+            # Its first bytes came before; these are the new ones.
+            start += reader.offset - arrival.offset
+            if start >= end:
+                return
+            arrival = Arrival(reader.offset, arrival.ns, arrival.ref, arrival.ack_offset)
         offset: i64 = arrival.offset
         head = half.head
         if not half.flow.settled:

@@ -24,9 +24,7 @@ from pcapstall.flows.flow import (
     peer_of,
 )
 from pcapstall.flows.head import Arrival
-from pcapstall.wire.tls_hello import parse_client_hello, parse_server_hello
-from pcapstall.wire.tls_names import TLS_1_2
-from pcapstall.wire.tls_reader import (
+from pcapstall.wire.tls_event import (
     ALERT,
     APP_DATA,
     BAD,
@@ -36,6 +34,8 @@ from pcapstall.wire.tls_reader import (
     HANDSHAKE_UNREAD,
     TlsEvent,
 )
+from pcapstall.wire.tls_hello import parse_client_hello, parse_server_hello
+from pcapstall.wire.tls_names import is_tls13
 
 FINISHED_RECORD_MIN: Final = 4 + 32 + 1 + 16
 """Least length of a TLS 1.3 record that holds a Finished: header, SHA-256 hash, content type, tag."""
@@ -85,7 +85,7 @@ class TlsEvents:
         hello = flow.server_hello
         if hello is None or half is not _hello_receiver(flow) or flow.client_finished_ref != 0:
             return
-        if hello.version > TLS_1_2:
+        if is_tls13(hello.version):
             # TLS 1.3: the flight's end is the last server record before the client's next flight.
             flow.server_flight_last_ns = now.ns
             flow.server_flight_last_ref = now.ref
@@ -212,7 +212,7 @@ class TlsEvents:
         if flow.client_finished_ref != 0 or half is not _hello_sender(flow):
             return
         hello = flow.server_hello
-        if hello is None or hello.version > TLS_1_2:
+        if hello is None or is_tls13(hello.version):
             return
         first = self._arrival(half, self.event.first_offset, now)
         self._client_finished(flow, first)
@@ -233,7 +233,7 @@ class TlsEvents:
             # If it turns out to be one: when it came.
             half.candidate_ns = first.ns
             half.candidate_ref = first.ref
-        modern: bool = hello is not None and hello.version > TLS_1_2
+        modern: bool = hello is not None and is_tls13(hello.version)
         if modern and flow.client_finished_ref == 0:
             if half is _hello_receiver(flow):
                 return
