@@ -1,0 +1,127 @@
+"""ServerHello: what a server chooses (RFC 8446 section 4.1.3), or asks for again; and what the two hellos say together.
+
+`parse_server_hello` takes a whole message and never raises: what could be read is kept and `malformed` says what could
+not. The ClientHello is read in its own module.
+"""
+
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from pcapstall.core.words import u16_be, u24_be
+from pcapstall.wire.tls_client_hello import ClientHello, parse_client_hello
+from pcapstall.wire.tls_names import SERVER_HELLO, TLS_1_3, is_tls13, printable
+from pcapstall.wire.tls_shape import (
+    EXTENSION_ALPN,
+    EXTENSION_KEY_SHARE,
+    EXTENSION_PRE_SHARED_KEY,
+    EXTENSION_SUPPORTED_VERSIONS,
+)
+
+__all__ = ["ClientHello", "ServerHello", "parse_client_hello", "parse_server_hello", "resumed"]
+
+# SHA-256 of "HelloRetryRequest" in a ServerHello's random (RFC 8446 section 4.1.3).
+_HELLO_RETRY_RANDOM: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+_BODY_OFFSET: Final = 4
+_RANDOM_OFFSET: Final = 6
+_SESSION_ID_OFFSET: Final = 38
+
+
+@final
+class ServerHello:
+    """What a server chose, or asked for again."""
+
+    def __init__(self) -> None:
+        self.length: i64 = 0
+        """Bytes of the message with its header."""
+        self.version: i64 = 0
+        """The version negotiated; drafts of TLS 1.3 are 0x7FNN."""
+        self.cipher: i64 = -1
+        """IANA number of the cipher suite; -1 when it could not be read."""
+        self.is_hello_retry: bool = False
+        """A HelloRetryRequest, which has a ServerHello's form."""
+        self.session_id: bytes = b""
+        """In TLS 1.3 an echo of the client's; before that, the client's own says that the session is resumed."""
+        self.alpn: str | None = None
+        """The protocol chosen, safe to print, where it is not encrypted."""
+        self.psk_selected: bool = False
+        self.key_share_group: i64 = -1
+        """IANA number of the key share's group, or of the group asked for; -1 for none."""
+        self.malformed: str = ""
+        """What could not be read; empty when everything was."""
+
+
+def resumed(client: ClientHello, server: ServerHello, certificate_seen: bool) -> bool:
+    """Whether the server took up an earlier session.
+
+    ``certificate_seen``: whether its flight had a Certificate message, which an abbreviated handshake of TLS 1.2 has
+    not (RFC 5246 section 7.3), whatever the session id says.
+    """
+    if is_tls13(server.version):
+        return server.psk_selected
+    return len(client.session_id) > 0 and client.session_id == server.session_id and not certificate_seen
+
+
+def parse_server_hello(message: bytes) -> ServerHello:
+    """Read a whole ServerHello message with its 4-byte header."""
+    end: i64 = len(message)
+    hello = ServerHello()
+    hello.length = end
+    if end < _BODY_OFFSET or i64(message[0]) != SERVER_HELLO or u24_be(message, 1) != end - _BODY_OFFSET:
+        hello.malformed = "header"
+        return hello
+    if end <= _SESSION_ID_OFFSET:
+        hello.malformed = "random"
+        return hello
+    hello.version = u16_be(message, _BODY_OFFSET)
+    hello.is_hello_retry = message[_RANDOM_OFFSET:_SESSION_ID_OFFSET] == _HELLO_RETRY_RANDOM
+    at: i64 = _SESSION_ID_OFFSET
+    # TLS 1.3 drafts up to 21 chose by this field and had neither session id nor compression method.
+    if not (is_tls13(hello.version) and hello.version != TLS_1_3):
+        at += 1 + i64(message[at])
+        if at + 3 > end:
+            hello.malformed = "session_id"
+            return hello
+        hello.session_id = message[_SESSION_ID_OFFSET + 1 : at]
+        hello.cipher = u16_be(message, at)
+        at += 3
+    else:
+        if at + 2 > end:
+            hello.malformed = "cipher_suite"
+            return hello
+        hello.cipher = u16_be(message, at)
+        at += 2
+    _read_server_extensions(message, at, end, hello)
+    return hello
+
+
+def _read_server_extensions(message: bytes, at: i64, end: i64, hello: ServerHello) -> None:
+    if at == end:
+        return
+    if at + 2 > end:
+        hello.malformed = "extensions"
+        return
+    stop: i64 = at + 2 + u16_be(message, at)
+    at += 2
+    if stop != end:
+        hello.malformed = "extensions"
+        if stop > end:
+            stop = end
+    while at + 4 <= stop:
+        number: i64 = u16_be(message, at)
+        size: i64 = u16_be(message, at + 2)
+        at += 4
+        if at + size > stop:
+            hello.malformed = f"extension {number}"
+            return
+        if number == EXTENSION_SUPPORTED_VERSIONS and size == 2:
+            hello.version = u16_be(message, at)
+        elif number == EXTENSION_KEY_SHARE and size >= 2:
+            hello.key_share_group = u16_be(message, at)
+        elif number == EXTENSION_PRE_SHARED_KEY:
+            hello.psk_selected = True
+        elif number == EXTENSION_ALPN and size > 3:
+            hello.alpn = printable(message[at + 3 : at + size])
+        at += size
+    if at != stop:
+        hello.malformed = "extensions"
