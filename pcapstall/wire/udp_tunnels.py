@@ -43,51 +43,47 @@ _GPE_NEXT: Final[dict[int, int]] = {
 
 
 def read_udp(buf: bytes, sport: i64, dport: i64, at: i64, end: i64, wire_end: i64) -> tuple[i64, i64, i64, i64]:
-    """The tunnel in a UDP payload ``buf[at:end]``: by its port, else by content that nothing else has."""
+    """The tunnel in the UDP payload ``buf[at:end]``, which was on the wire up to ``wire_end``.
+
+    By its port first; most tunnels' source ports are made of a hash of the inner flow and say nothing.
+    """
     if at + 8 > end:
         return NOT_TCP, at, NO_TUNNEL, -1
-    usual: bool = True
-    port: i64 = dport
-    while True:
-        if port == _PORT_VXLAN or port == _PORT_VXLAN_LINUX:
-            if i64(buf[at]) & 0x08:  # the other bits: group policy, GPE
-                return ETHERNET, at + 8, VXLAN, u24_be(buf, at + 4)
-        elif port == _PORT_GTP_U:
-            found: tuple[i64, i64, i64, i64] = _gtp_u(buf, at, end)
-            if found[0] != NOT_TCP:
-                return found
-        elif port == _PORT_GENEVE:
-            found = _geneve(buf, at, end)
-            if found[0] != NOT_TCP:
-                return found
-        elif port == _PORT_VXLAN_GPE:
-            if i64(buf[at]) & 0x0C == 0x0C:
-                return i64(_GPE_NEXT.get(buf[at + 3], NOT_TCP)), at + 8, VXLAN, u24_be(buf, at + 4)
-        elif port == _PORT_TEREDO:
-            found = _teredo(buf, at, end)
-            if found[0] != NOT_TCP:
-                return found
-        elif port == _PORT_MPLS:
-            return ETHERTYPE_MPLS, at, MPLS_OVER_UDP, -1
-        elif port == _PORT_GRE:
-            return gre(buf, at, end)
-        if not usual:
-            break
-        usual = False
-        port = sport
     first: i64 = i64(buf[at])
-    if first == 0x08:
-        if u24_be(buf, at + 1) == 0 and buf[at + 7] == 0 and _holds_ip(buf, ETHERNET, at + 8, end, wire_end):
+    found: tuple[i64, i64, i64, i64] = (NOT_TCP, at, NO_TUNNEL, -1)
+    if dport == _PORT_VXLAN or dport == _PORT_VXLAN_LINUX:
+        if first & 0x37 == 0 and first & 0x08:  # the two bits not looked at belong to group policies
             return ETHERNET, at + 8, VXLAN, u24_be(buf, at + 4)
-    elif first & 0xF8 == 0x30:
-        if u16_be(buf, at + 2) + 8 == wire_end - at:
-            found = _gtp_u(buf, at, end)
-            if found[0] >= 0 and _holds_ip(buf, found[0], found[1], end, wire_end):
-                return found
-    elif first < 0x40:
+    elif dport == _PORT_GENEVE:
         found = _geneve(buf, at, end)
-        if found[0] >= 0 and _holds_ip(buf, found[0], found[1], end, wire_end):
-            return found
+    elif dport == _PORT_GTP_U or sport == _PORT_GTP_U:
+        found = _gtp_u(buf, at, end)
+    elif dport == _PORT_VXLAN_GPE:
+        if first & 0x0C == 0x0C:
+            return i64(_GPE_NEXT.get(buf[at + 3], NOT_TCP)), at + 8, VXLAN, u24_be(buf, at + 4)
+    elif dport == _PORT_TEREDO or sport == _PORT_TEREDO:
+        found = _teredo(buf, at, end)
+    elif dport == _PORT_MPLS:
+        return ETHERTYPE_MPLS, at, MPLS_OVER_UDP, -1
+    elif dport == _PORT_GRE:
+        return gre(buf, at, end)
+    if found[0] != NOT_TCP or first > 0x3F:
+        return found
+    return _by_content(buf, first, at, end, wire_end)
+
+
+def _by_content(buf: bytes, first: i64, at: i64, end: i64, wire_end: i64) -> tuple[i64, i64, i64, i64]:
+    """The same for a datagram whose ports say nothing; only an IP packet that fits exactly is believed."""
+    if first == 0x08 and u24_be(buf, at + 1) == 0 and buf[at + 7] == 0:
+        if _holds_ip(buf, ETHERNET, at + 8, end, wire_end):
+            return ETHERNET, at + 8, VXLAN, u24_be(buf, at + 4)
+    found: tuple[i64, i64, i64, i64]
+    if first & 0xF8 == 0x30 and u16_be(buf, at + 2) + 8 == wire_end - at:
+        found = _gtp_u(buf, at, end)
+    else:
+        found = _geneve(buf, at, end)
+    if found[0] >= 0 and _holds_ip(buf, found[0], found[1], end, wire_end):
+        return found
     return NOT_TCP, at, NO_TUNNEL, -1
 
 

@@ -1,0 +1,191 @@
+"""IPv4, IPv6 and TCP headers: lengths, the flow's key, and what goes into `Segment`.
+
+The hot path: an IPv4 header without options and a TCP header pass without an allocation but that of the key. What else
+IP may carry is in upper, fragments in fragments.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.core.words import u16_be, u32_be
+from pcapstall.wire.protocols import (
+    ETHERTYPE_IPV4,
+    ETHERTYPE_IPV6,
+    IPPROTO_AH,
+    IPPROTO_DSTOPTS,
+    IPPROTO_FRAGMENT,
+    IPPROTO_HIP,
+    IPPROTO_HOPOPTS,
+    IPPROTO_MOBILITY,
+    IPPROTO_ROUTING,
+    IPPROTO_SHIM6,
+    IPPROTO_TCP,
+)
+from pcapstall.wire.segment import TCP, Segment
+from pcapstall.wire.upper import read_upper
+from pcapstall.wire.walk import Walk
+
+_MAX_EXTENSION_HEADERS: Final = 32
+
+
+def read_ipv4(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
+    """The IPv4 packet at ``at`` (RFC 791 section 3.1), captured up to ``end``, in a layer that ends at ``wire_end``.
+
+    TCP, OTHER, MALFORMED or `walk.DEEPER`.
+    """
+    if at + 20 > end:
+        return walk.malformed("ip header cut")
+    first: i64 = i64(buf[at])
+    header_len: i64 = (first & 15) << 2
+    if first != 0x45:
+        if first >> 4 != 4:
+            return walk.malformed("ip version")
+        if header_len < 20:
+            return walk.malformed("ip header length < 20")
+        if at + header_len > end:
+            return walk.malformed("ip header cut")
+    total_len: i64 = u16_be(buf, at + 2)
+    if total_len < header_len:
+        if total_len != 0:
+            return walk.malformed("ip total length < header")
+        total_len = wire_end - at  # segmentation offload of more than 64 KiB, or the card fills it in
+    # A length that reaches beyond the frame is believed all the same: mirrors cut frames, and tools that shorten them
+    # do not all keep the frame's old length.
+    if at + total_len < wire_end or not walk.length_told:
+        wire_end = at + total_len
+    if end > wire_end:
+        end = wire_end  # what follows is Ethernet's padding
+    segment: Segment = walk.segment
+    segment.ip_offset = at
+    segment.ip_id = u16_be(buf, at + 4)
+    segment.ttl = i64(buf[at + 8])
+    if u16_be(buf, at + 6) & 0x3FFF != 0:
+        return walk.joined(walk.fragments.ipv4(buf, at, end, wire_end, segment.ts_ns), ETHERTYPE_IPV4)
+    protocol: i64 = i64(buf[at + 9])
+    upper_at: i64 = at + header_len
+    if protocol != IPPROTO_TCP:
+        if protocol == IPPROTO_AH:
+            if upper_at + 8 > end:
+                return walk.malformed("ah header cut")
+            protocol = i64(buf[upper_at])
+            upper_at += (i64(buf[upper_at + 1]) + 2) << 2
+        if protocol != IPPROTO_TCP:
+            return read_upper(walk, buf, protocol, upper_at, end, wire_end)
+    if upper_at == at + 20:
+        segment.key = buf[at + 12 : at + 24]
+    else:
+        segment.key = buf[at + 12 : at + 20] + buf[upper_at : upper_at + 4]
+    return _read_tcp(walk, buf, upper_at, end, wire_end)
+
+
+def read_ipv6(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
+    """The IPv6 packet at ``at`` (RFC 8200), like `read_ipv4`."""
+    if at + 40 > end:
+        return walk.malformed("ip header cut")
+    if i64(buf[at]) >> 4 != 6:
+        return walk.malformed("ip version")
+    ip_at: i64 = at
+    payload_len: i64 = u16_be(buf, at + 4)
+    protocol: i64 = i64(buf[at + 6])
+    segment: Segment = walk.segment
+    segment.ip_offset = at
+    segment.ip_id = -1
+    segment.ttl = i64(buf[at + 7])
+    at += 40
+    if payload_len == 0 and protocol == IPPROTO_HOPOPTS:
+        payload_len = _jumbo_len(buf, at, end)
+    if payload_len > 0:  # else an offload of more than 64 KiB, which ends where the frame does
+        if at + payload_len < wire_end or not walk.length_told:
+            wire_end = at + payload_len
+        if end > wire_end:
+            end = wire_end
+    if protocol != IPPROTO_TCP:
+        next_at: i64 = ip_at + 6
+        headers: i64 = 0
+        while _is_extension(protocol):
+            headers += 1
+            if at + 8 > end or headers > _MAX_EXTENSION_HEADERS:
+                return walk.malformed("ipv6 extension header cut")
+            if protocol == IPPROTO_FRAGMENT and u16_be(buf, at + 2) & 0xFFF9 != 0:
+                datagram = walk.fragments.ipv6(buf, ip_at, at, end, wire_end, next_at, segment.ts_ns)
+                return walk.joined(datagram, ETHERTYPE_IPV6)
+            next_at = at
+            if protocol == IPPROTO_FRAGMENT:
+                at += 8  # the only fragment, RFC 6946
+            elif protocol == IPPROTO_AH:
+                at += (i64(buf[at + 1]) + 2) << 2
+            else:
+                at += (i64(buf[at + 1]) + 1) << 3
+            protocol = i64(buf[next_at])
+            if at > end:
+                return walk.malformed("ipv6 extension header cut")
+        if protocol != IPPROTO_TCP:
+            return read_upper(walk, buf, protocol, at, end, wire_end)
+    if at == ip_at + 40:
+        segment.key = buf[ip_at + 8 : ip_at + 44]
+    else:
+        segment.key = buf[ip_at + 8 : ip_at + 40] + buf[at : at + 4]
+    return _read_tcp(walk, buf, at, end, wire_end)
+
+
+def _read_tcp(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
+    """RFC 9293 section 3.1. The checksum is not looked at: an offloading card has yet to fill it in."""
+    if at + 20 > end:
+        return walk.malformed("tcp header cut")
+    header_len: i64 = (i64(buf[at + 12]) >> 4) << 2
+    if header_len < 20:
+        return walk.malformed("tcp offset < 5")
+    payload_at: i64 = at + header_len
+    if payload_at > wire_end:
+        return walk.malformed("tcp offset beyond packet")
+    segment: Segment = walk.segment
+    segment.buf = buf
+    segment.tcp_offset = at
+    segment.payload_offset = payload_at
+    segment.payload_len = wire_end - payload_at
+    if payload_at <= end:
+        segment.options_end = payload_at
+        segment.captured_len = end - payload_at
+    else:
+        segment.options_end = end
+        segment.captured_len = 0
+    segment.seq = u32_be(buf, at + 4)
+    segment.ack = u32_be(buf, at + 8)
+    segment.flags = i64(buf[at + 13])
+    segment.window = u16_be(buf, at + 14)
+    return TCP
+
+
+def _is_extension(protocol: i64) -> bool:
+    """Whether this is a header of IPv6 that another one follows (RFC 8200 section 4; not ESP, which hides it)."""
+    return (
+        protocol == IPPROTO_HOPOPTS
+        or protocol == IPPROTO_ROUTING
+        or protocol == IPPROTO_FRAGMENT
+        or protocol == IPPROTO_AH
+        or protocol == IPPROTO_DSTOPTS
+        or protocol == IPPROTO_MOBILITY
+        or protocol == IPPROTO_HIP
+        or protocol == IPPROTO_SHIM6
+    )
+
+
+def _jumbo_len(buf: bytes, at: i64, end: i64) -> i64:
+    """The length in a jumbo payload option (RFC 2675 section 2) of the hop-by-hop header at ``at``; 0 without one."""
+    if at + 8 > end:
+        return 0
+    stop: i64 = at + ((i64(buf[at + 1]) + 1) << 3)
+    if stop > end:
+        stop = end
+    at += 2
+    while at + 2 <= stop:
+        kind: i64 = i64(buf[at])
+        if kind == 0:  # Pad1 has no length
+            at += 1
+            continue
+        length: i64 = i64(buf[at + 1])
+        if kind == 0xC2 and length == 4 and at + 6 <= stop:
+            return u32_be(buf, at + 2)
+        at += 2 + length
+    return 0
