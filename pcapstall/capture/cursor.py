@@ -26,6 +26,10 @@ class RecordCursor:
         """Index of the record's interface, counted over all sections of the file."""
         self.frame: i64 = 0
         """Number of the record in its file, the first is 1."""
+        self.file_index: i64 = 0
+        """Which file of several, in the order in which they are read."""
+        self.ref: i64 = 0
+        """``core.frames.frame_ref(file_index, frame)``."""
 
     def next(self) -> bool:
         """Move to the next record. False at the end, also at the end of what can be read of a damaged file."""

@@ -1,0 +1,59 @@
+"""From a path to a cursor: find out what the file is, and read it as that.
+
+InputError, with one sentence, for everything that is not a capture.
+"""
+
+from typing import Final
+
+from pcapstall.capture.decompress import DecompressedSource
+from pcapstall.capture.pcap import PcapCursor, pcap_magic
+from pcapstall.capture.pcapng import PcapngCursor
+from pcapstall.capture.reader import FileCursor
+from pcapstall.capture.sniff import HEAD, compression_of, why_not_a_capture
+from pcapstall.capture.source import Source, Stop, open_source
+from pcapstall.core.errors import InputError
+
+_PCAPNG_MAGIC: Final = b"\x0a\x0d\x0d\x0a"
+
+
+def open_capture(path: str, file_index: int = 0, stop: Stop | None = None) -> FileCursor:
+    """The cursor over one capture, before its first record; ``-`` is standard input.
+
+    Raises InputError when it is no capture. ``stop`` ends the reading when it is thrown.
+    """
+    source = open_source(path, stop)
+    try:
+        cursor = cursor_of(source)
+    except BaseException:
+        source.close()
+        raise
+    cursor.set_file_index(file_index)
+    return cursor
+
+
+def cursor_of(source: Source) -> FileCursor:
+    """The cursor that reads ``source``, packed or not; InputError when it is no capture."""
+    head = source.peek(4)
+    if not head:
+        raise InputError(source.path, source.trouble or _why_empty(source))
+    compression = compression_of(source.peek(6))
+    if compression is not None:
+        source = DecompressedSource(source, compression)
+        head = source.peek(4)
+        if not head:
+            raise InputError(source.path, source.trouble or f"there is nothing in the {compression} file")
+        if compression_of(source.peek(6)) is not None:
+            raise InputError(source.path, "is compressed twice: unpack it once first")
+    if head[:4] == _PCAPNG_MAGIC:
+        return PcapngCursor(source)
+    if pcap_magic(head):
+        return PcapCursor(source)
+    if source.trouble:
+        raise InputError(source.path, source.trouble)
+    raise InputError(source.path, why_not_a_capture(source.peek(HEAD)[:HEAD]))
+
+
+def _why_empty(source: Source) -> str:
+    if source.stopped:
+        return "nothing had come when it was stopped"
+    return "is empty"

@@ -1,0 +1,235 @@
+"""Bytes of a capture in chunks: from a file, from standard input, from a FIFO, with a way to say "stop".
+
+This module is never compiled: it is entered once a chunk, and that is where signal handlers get their turn. What the
+bytes are is not known here.
+"""
+
+import os
+import select
+import stat
+import time
+from typing import Final
+
+from pcapstall.core.errors import InputError
+
+CHUNK: Final = 128 * 1024
+"""Bytes asked for at once. A pipe hands out what is there."""
+GRACE_S: Final = 2.0
+"""After a stop a pipe is read until it has been silent for this long."""
+GRACE_TOTAL_S: Final = 10.0
+"""And never longer than this, however busy the writer is."""
+
+STDIN: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+"""Names of standard input. It may be a socket, which has no name that could be opened."""
+
+
+class Stop:
+    """A switch that ends all reading; it may be thrown from a signal handler or another thread, once or twice.
+
+    Thrown once, files end at once and pipes are drained (see `GRACE_S`): what tcpdump flushes on the same Ctrl-C is
+    not lost. Thrown twice, pipes end at once too.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.since_s = 0.0
+        self._read_fd = -1
+        self._write_fd = -1
+
+    def throw(self) -> None:
+        """Ask for the end."""
+        if not self.count:
+            self.since_s = time.monotonic()
+        self.count += 1
+        if self._write_fd >= 0:
+            try:
+                os.write(self._write_fd, b"!")
+            except BlockingIOError:
+                return  # the pipe is full of wake-ups already
+
+    def wake_fd(self) -> int:
+        """A descriptor that becomes readable when the switch is thrown; made when first asked for."""
+        if self._read_fd < 0:
+            self._read_fd, self._write_fd = os.pipe()
+            os.set_blocking(self._read_fd, False)
+            os.set_blocking(self._write_fd, False)
+            if self.count:
+                os.write(self._write_fd, b"!")
+        return self._read_fd
+
+    def drain(self) -> None:
+        """Take the wake-ups out of the pipe."""
+        try:
+            os.read(self._read_fd, 4096)
+        except BlockingIOError:
+            return
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        for fd in (self._read_fd, self._write_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._read_fd = self._write_fd = -1
+
+
+class Source:
+    """Chunks of bytes. Subclasses fill in `_read`; everybody else calls `read` and `peek`."""
+
+    def __init__(self, path: str, stop: Stop | None = None) -> None:
+        self.path = path
+        self.stop_switch = stop if stop is not None else Stop()
+        self.bytes_read = 0
+        """Of the file as it lies on disk: compressed ones count compressed."""
+        self.total_bytes: int | None = None
+        """How many there are in all; None for a pipe."""
+        self.compression: str | None = None
+        self.trouble = ""
+        """What ended the reading early, for a warning; empty when the end was the end."""
+        self._pending = b""
+
+    def read(self) -> bytes:
+        """The next bytes, as many as are there; ``b""`` at the end."""
+        if self._pending:
+            chunk = self._pending
+            self._pending = b""
+            return chunk
+        return self._read()
+
+    def peek(self, size: int) -> bytes:
+        """At least the next ``size`` bytes without taking them; fewer only when the source ends before."""
+        parts = [self._pending] if self._pending else []
+        have = len(self._pending)
+        while have < size:
+            chunk = self._read()
+            if not chunk:
+                break
+            parts.append(chunk)
+            have += len(chunk)
+        self._pending = parts[0] if len(parts) == 1 else b"".join(parts)
+        return self._pending
+
+    def stop(self) -> None:
+        """Ask for the end; see `Stop`."""
+        self.stop_switch.throw()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the end was asked for."""
+        return self.stop_switch.count > 0
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+
+    def _read(self) -> bytes:
+        raise NotImplementedError
+
+
+class FileSource(Source):
+    """A regular file (or a block device) that is read as fast as it goes."""
+
+    def __init__(self, path: str, fd: int, total_bytes: int, stop: Stop | None = None) -> None:
+        super().__init__(path, stop)
+        self._fd = fd
+        self.total_bytes = total_bytes
+
+    def _read(self) -> bytes:
+        if self.stop_switch.count or self._fd < 0:
+            return b""
+        try:
+            chunk = os.read(self._fd, CHUNK)
+        except OSError as error:
+            self.trouble = f"cannot be read on: {error.strerror}"
+            return b""
+        self.bytes_read += len(chunk)
+        return chunk
+
+    def close(self) -> None:
+        """Close the file; standard input stays open."""
+        if self._fd > 2:
+            os.close(self._fd)
+        self._fd = -1
+
+
+class PipeSource(Source):
+    """Standard input, a FIFO, a socket: waits for data without spinning, and wakes up when it is to stop."""
+
+    def __init__(self, path: str, fd: int, stop: Stop | None = None) -> None:
+        super().__init__(path, stop)
+        self._fd = fd
+        self._silent_since_s = 0.0
+        self._poll = select.poll()
+        self._poll.register(fd, select.POLLIN)
+        self._poll.register(self.stop_switch.wake_fd(), select.POLLIN)
+
+    def _read(self) -> bytes:
+        while self._fd >= 0:
+            timeout_ms = self._timeout_ms()
+            if timeout_ms == 0:
+                return b""
+            ready = self._poll.poll(timeout_ms)
+            if any(fd == self._fd for fd, _ in ready):
+                try:
+                    chunk = os.read(self._fd, CHUNK)
+                except BlockingIOError:
+                    continue
+                except OSError as error:
+                    self.trouble = f"cannot be read on: {error.strerror}"
+                    return b""
+                self.bytes_read += len(chunk)
+                self._silent_since_s = time.monotonic()
+                return chunk
+            if ready:
+                self.stop_switch.drain()
+        return b""
+
+    def _timeout_ms(self) -> int | None:
+        """How long to wait for data: None is for ever, 0 is not at all."""
+        count = self.stop_switch.count
+        if not count:
+            return None
+        if count > 1:
+            return 0
+        now = time.monotonic()
+        since = self.stop_switch.since_s
+        left = min(max(since, self._silent_since_s) + GRACE_S, since + GRACE_TOTAL_S) - now
+        return max(int(left * 1000), 0)
+
+    def close(self) -> None:
+        """Close the pipe; standard input stays open."""
+        if self._fd > 2:
+            os.close(self._fd)
+        self._fd = -1
+
+
+def open_source(path: str, stop: Stop | None = None) -> Source:
+    """The source of ``path``; ``-`` is standard input. InputError says why it cannot be read."""
+    if path in STDIN:
+        fd = 0
+    else:
+        try:
+            # A FIFO whose writer is not there yet must not hold up the opening: a stop could not end that.
+            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            raise InputError(path, _why_not(error)) from error
+    try:
+        status = os.fstat(fd)
+    except OSError as error:
+        raise InputError(path, "standard input is closed") from error
+    if stat.S_ISREG(status.st_mode):
+        at = os.lseek(fd, 0, os.SEEK_CUR)
+        return FileSource(path, fd, max(status.st_size - at, 0), stop)
+    reason = ""
+    if stat.S_ISDIR(status.st_mode):
+        reason = "is a directory"
+    elif os.isatty(fd):
+        reason = "is a terminal: pipe a capture into it (tcpdump -U -w - | pcapstall report -)"
+    if reason:
+        if fd > 2:
+            os.close(fd)
+        raise InputError(path, reason)
+    return PipeSource(path, fd, stop)
+
+
+def _why_not(error: OSError) -> str:
+    reasons = {FileNotFoundError: "there is no such file", PermissionError: "no permission to read it"}
+    return reasons.get(type(error), error.strerror or "cannot be opened")
