@@ -37,6 +37,12 @@ class Namespace:
         for name, value in values.items():
             self.run("sysctl", "-qw", f"{name.replace('__', '.')}={value}")
 
+    def resolver(self, address: str) -> None:
+        """Let programs here ask this name server; `ip netns exec` binds the file over /etc/resolv.conf."""
+        folder = Path("/etc/netns") / self.name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "resolv.conf").write_text(f"nameserver {address}\n")
+
     def command(self, argv: Sequence[str]) -> list[str]:
         """Return the argv that runs a command here under a host name of its own."""
         hostname = self.name.removeprefix("lab-")

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from lab.namespaces import Namespace
 
+EXPRESSION = "tcp or icmp or (icmp6 and ip6[40] < 128)"
+"""TCP and what routers have to say about it; no neighbour discovery."""
 _READY_S = 5.0
 _SETTLE_S = 0.3
 
@@ -46,7 +48,7 @@ class Capture:
 
 
 def tcpdump(
-    namespace: Namespace, path: Path, *options: str, device: str = "eth0", expression: str = "tcp or icmp or icmp6"
+    namespace: Namespace, path: Path, *options: str, device: str = "eth0", expression: str = EXPRESSION
 ) -> Capture:
     """Record with tcpdump: microseconds and the default snapshot length unless options say otherwise."""
     argv = ["tcpdump", "-i", device, "--immediate-mode", "-U", "-Z", "root", "-w", str(path), *options]

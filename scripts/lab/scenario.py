@@ -131,7 +131,6 @@ class Lab:
         self._namespaces: list[Namespace] = []
         self._programs: list[Program] = []
         self._captures: list[recorders.Capture] = []
-        self.commands: list[str] = []
         self.router: Router | None = None
 
     def namespace(self, name: str) -> Namespace:
@@ -167,7 +166,7 @@ class Lab:
         file: str,
         *options: str,
         device: str = "eth0",
-        expression: str = "tcp or icmp or icmp6",
+        expression: str = recorders.EXPRESSION,
     ) -> None:
         """Record with tcpdump into a file of the scenario until the run ends."""
         recorder = recorders.tcpdump(namespace, self.out / file, *options, device=device, expression=expression)
@@ -201,13 +200,23 @@ class Lab:
         if trace:
             words = [*recorders.strace(self.out / trace, *trace_options), *words]
         with path.open("wb") as file:
-            program = Program(namespace.popen(*words, stdout=file, cwd=STAGE), path)
+            # Standard input stays open: openssl and its like end when it does.
+            program = Program(namespace.popen(*words, stdin=subprocess.PIPE, stdout=file, cwd=STAGE), path)
         self._programs.append(program)
         return program
 
+    def wait_listening(self, namespace: Namespace, *ports: int) -> None:
+        """Wait until something listens on these TCP ports of a host, without connecting to them."""
+        until = time.monotonic() + 10
+        for port in ports:
+            while not namespace.run("ss", "-Hltn", f"sport = :{port}"):
+                if time.monotonic() > until:
+                    raise RuntimeError(f"nothing listens on port {port}")
+                time.sleep(0.02)
+
     def python(self, namespace: Namespace, *argv: str) -> str:
         """Run one of the lab's programs to its end and return what it printed."""
-        return namespace.run(*PYTHON, f"{STAGE}/{argv[0]}", *argv[1:])
+        return namespace.run(*PYTHON, f"{STAGE}/{argv[0]}", *argv[1:], check=False)
 
     def end_captures(self) -> None:
         """End the recordings before the programs end."""
@@ -224,6 +233,7 @@ class Lab:
             self.router.stop()
         for namespace in self._namespaces:
             namespace.delete()
+            shutil.rmtree(f"/etc/netns/{namespace.name}", ignore_errors=True)
 
 
 def _port(namespace: Namespace, ipv4: str, ipv6: str, mtu: int) -> Port:
