@@ -15,7 +15,7 @@ ABSENT: Final = "-"
 _NOTHING: Final = (ABSENT, "0.0")
 """What a column must not consist of; a length of zero is that of a hello in one segment."""
 
-_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:[]+->/%,() #" + ELLIPSIS)
+_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:[]+->%, " + ELLIPSIS)
 
 PLAIN_MARK: Final = ""
 BAD: Final = "bad"

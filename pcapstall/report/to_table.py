@@ -151,7 +151,7 @@ def wrap(text: str, width: int | None, indent: str = "") -> list[str]:
     A line never breaks between a number and its unit, nor within a word: a word too long for a line has its own.
     """
     if width is None:
-        return [text] if text else []
+        return [text.replace(_GLUE, " ")] if text else []
     lines: list[str] = []
     line = ""
     for word in WITH_UNIT.sub(_GLUE, text).split(" "):

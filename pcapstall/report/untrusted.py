@@ -7,24 +7,17 @@ file format must escape besides is said by its renderer.
 import unicodedata
 from typing import Final
 
-_HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
-"""Unicode categories that are shown as an escape: controls, direction overrides, surrogates, unassigned, line ends."""
-
 ELLIPSIS: Final = "…"
 
 
 def printable(text: str) -> str:
-    r"""``text`` on one line, with everything that is not a visible character as ``\x1b`` or ``\u202e``."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(map(_visible, text))
+    r"""``text`` on one line, with everything that is neither visible nor a plain space as ``\x1b`` or ``\u202e``.
 
-
-def ascii_only(text: str) -> str:
-    """``text`` with everything outside printable ASCII as an escape: for names that are ASCII by definition."""
-    if text.isascii() and text.isprintable():
+    That is controls, direction overrides, surrogates, unassigned characters and line ends.
+    """
+    if text.isprintable():
         return text
-    return "".join(c if c.isascii() and c.isprintable() else _escape(c) for c in text)
+    return "".join(character if character.isprintable() else _escape(character) for character in text)
 
 
 def display_width(text: str) -> int:
@@ -59,10 +52,6 @@ def _width(character: str) -> int:
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def _visible(character: str) -> str:
-    return _escape(character) if unicodedata.category(character) in _HIDDEN else character
 
 
 def _escape(character: str) -> str:

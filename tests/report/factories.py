@@ -278,3 +278,31 @@ def one_stall() -> Report:
 def clean() -> Report:
     """Nothing wrong."""
     return report([], healthy(37))
+
+
+HOSTILE = (
+    "\x1b[2J|`<script>alert(1)</script>` @team #12 {code} =cmd()\u202e\udcff\r\n# !img!"
+    " [x](http://evil.example) www.evil.example"
+)
+"""Text that every format must keep from acting."""
+
+
+def hostile() -> Report:
+    """Everything that may come from outside says `HOSTILE`."""
+    one = replace(
+        silent_client(),
+        sni=HOSTILE,
+        preamble=HOSTILE,
+        tunnel=HOSTILE,
+        tls_version=HOSTILE,
+        verdict=HOSTILE,
+        would_settle=HOSTILE,
+        reason=HOSTILE,
+        evidence=[Evidence(HOSTILE, [1], 0, [HOSTILE])],
+    )
+    return report(
+        [one],
+        healthy(1),
+        captures=[capture(file=HOSTILE, warnings=[HOSTILE]), capture(file="two.pcap")],
+        straces=[strace(file=HOSTILE, label=HOSTILE)],
+    )

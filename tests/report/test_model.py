@@ -1,0 +1,46 @@
+import pytest
+from factories import flow, refused, silent_client, slow_server
+
+from pcapstall.flows.flow import Flow, HalfFlow
+from pcapstall.report.model import EVENTS, INTERVALS, STALL_INTERVALS, is_failed
+
+
+def test_every_event_is_remembered_by_a_flow():
+    flow_state = Flow(b"", 1, 0, 0)
+    half_state = HalfFlow(flow_state)
+    for event in EVENTS:
+        of_a_side = event.removeprefix("client_").removeprefix("server_")
+        assert hasattr(flow_state, f"{event}_ns") or hasattr(half_state, f"{of_a_side}_ns"), event
+
+
+def test_lifetimes_are_not_stalls():
+    assert set(INTERVALS) - set(STALL_INTERVALS) == {"ch_fin", "ch_close", "ack_close"}
+
+
+@pytest.mark.parametrize(
+    ("tcp", "tls", "flags", "failed"),
+    [
+        ("connected", "established", [], False),
+        ("connected", "alert", [], True),
+        ("connected", "closed_before_client_hello", ["late_hello"], True),
+        ("connected", "probe", [], False),
+        ("connected", "not_tls", [], False),
+        ("connected", "no_client_hello", ["near_capture_end"], False),
+        ("connected", "no_server_hello", [], True),
+        ("connected", "no_server_hello", ["near_capture_end"], False),
+        ("connected", "partial_client_hello", ["snaplen_cut"], False),
+        ("refused", None, [], True),
+        ("filtered", None, [], True),
+        ("raced", None, [], False),
+        ("seen_midway", "incomplete", [], False),
+    ],
+)
+def test_what_counts_as_failed(tcp, tls, flags, failed):
+    assert is_failed(tcp, tls, flags) is failed
+    assert flow(tcp_outcome=tcp, tls_outcome=tls, flags=flags).failed is failed
+
+
+def test_the_stall_is_as_long_as_its_interval_closed_or_open():
+    assert silent_client().stalled_ns == 52_091_243_000
+    assert slow_server().stalled_ns == 4_500_000_000
+    assert refused().stalled_ns is None

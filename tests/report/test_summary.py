@@ -1,0 +1,76 @@
+import csv
+import io
+import json
+
+import pytest
+from factories import HOSTILE, alerted, flow, healthy, refused, silent_client, slow_server
+
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.percentiles import summarise
+from pcapstall.report.render import FORMATS
+from pcapstall.report.summary import headline, render_summary
+
+FLOWS = [silent_client(), slow_server(), refused(), alerted(), *healthy(30)]
+
+
+def rendered(wanted, by="server", flows=FLOWS, **options):
+    out = io.StringIO()
+    render_summary(summarise(flows, by), by, out, wanted, RenderOptions(**options))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 120, None])
+def test_golden(golden, width):
+    golden(f"summary.table.{width or 'pipe'}.txt", rendered("table", width=width))
+
+
+def test_the_answer_comes_first():
+    assert headline(summarise(FLOWS, "server"), "server") == "34 flows of 2 servers: 2 stalled, 3 failed."
+    assert headline(summarise(FLOWS[:1], "client"), "client") == "1 flow of 1 client: 1 stalled, 1 failed."
+
+
+def test_json_counts_outcomes_and_keeps_open_intervals_apart():
+    first = json.loads(rendered("json"))["groups"][0]
+    assert first["key"] == "10.40.42.129:8086"
+    assert first["tls_outcomes"]["established"] == 30
+    assert first["intervals_ns"]["ack_ch"]["max"] == 52_091_243_000
+    assert list(first["intervals_ns"]["ack_ch"]) == ["n", "p50", "p90", "p99", "max"]
+    assert first["open_ns"] == {"ch_sh": {"n": 1} | dict.fromkeys(("p50", "p90", "p99", "max"), 4_500_000_000)}
+    header, *groups = map(json.loads, rendered("jsonl").splitlines())
+    assert header == {"schema": 1, "by": "server"}
+    assert groups == json.loads(rendered("json"))["groups"]
+
+
+def test_csv_has_a_row_for_each_interval_of_each_group():
+    rows = list(csv.DictReader(io.StringIO(rendered("csv"))))
+    found = {(row["server"], row["interval"]): row for row in rows}
+    assert found["10.40.42.129:8086", "ch_sh"]["open"] == "1"
+    assert found["10.40.42.129:8086", "ch_sh"]["longest_open_ns"] == "4500000000"
+    assert found["[2001:db8:40:42::129]:8087", ""]["failed"] == "1"
+
+
+@pytest.mark.parametrize("wanted", FORMATS)
+def test_every_format_takes_every_summary(wanted):
+    for flows in ([], FLOWS, [refused()]):
+        for by in ("server", "sni", "client"):
+            assert rendered(wanted, by, flows, width=80)
+
+
+@pytest.mark.parametrize("wanted", FORMATS)
+def test_outside_names_cannot_act(wanted):
+    text = rendered(wanted, "sni", [flow(sni=HOSTILE), flow(sni="=1+1")])
+    assert "\x1b" not in text
+    assert "<script" not in text or wanted in ("json", "jsonl", "csv")
+    text.encode("utf-8")
+    if wanted == "csv":
+        assert "'=1+1" in text
+
+
+def test_outcomes_that_have_no_room_get_lines_of_their_own():
+    text = rendered("table", width=80)
+    assert "10.40.42.129:8086: established 30, alert 1, closed_before_client_hello 1," in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_style_is_drawn():
+    assert "┌" in rendered("table:simple_outline")

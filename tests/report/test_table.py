@@ -1,0 +1,289 @@
+import io
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+import tabulate
+from factories import (
+    alerted,
+    capture,
+    clean,
+    flow,
+    healthy,
+    hostile,
+    one_stall,
+    refused,
+    report,
+    silent_client,
+    slow_server,
+    strace,
+    ticket,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcapstall.core.errors import UsageError
+from pcapstall.report.model import ProcessReport
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.prose import headline, numbers, worst_first
+from pcapstall.report.render import FORMATS, parse_format, render
+from pcapstall.report.to_table import draw, wrap
+from pcapstall.report.untrusted import display_width
+
+SGR = re.compile(r"\x1b\[[\d;]*m")
+
+
+def rendered(made, wanted="table", **options):
+    out = io.StringIO()
+    render(made, out, wanted, RenderOptions(**options))
+    return out.getvalue()
+
+
+def said(*shown, hidden=()):
+    made = report(shown, hidden)
+    return headline(made, worst_first(list(made.flows)))
+
+
+REPORTS = {"ticket": ticket, "one_stall": one_stall, "clean": clean}
+
+
+@pytest.mark.parametrize("width", [80, 120, None])
+@pytest.mark.parametrize("name", REPORTS)
+def test_golden(golden, name, width):
+    golden(f"{name}.table.{width or 'pipe'}.txt", rendered(REPORTS[name](), width=width))
+
+
+@pytest.mark.parametrize("width", [60, 72, 80, 100, 120, 132, 250])
+@pytest.mark.parametrize("name", ["ticket", "one_stall", "clean", "hostile"])
+def test_no_line_is_wider_than_the_terminal(name, width):
+    text = rendered({**REPORTS, "hostile": hostile}[name](), width=width)
+    for line in text.splitlines():
+        longest_word = max(map(len, line.split()), default=0)
+        assert display_width(line) <= width or longest_word > width - 4 or "[" in line, line
+
+
+def test_a_pipe_gets_no_colour_and_no_width():
+    text = rendered(ticket())
+    assert all(line.isprintable() and line == line.rstrip() for line in text.split("\n"))
+
+
+def test_colour_changes_nothing_but_colour():
+    colored = rendered(ticket(), width=100, color=True)
+    assert SGR.search(colored)
+    assert SGR.sub("", colored) == rendered(ticket(), width=100)
+
+
+def test_what_stalled_stands_out():
+    colored = rendered(ticket(), color=True)
+    assert "\x1b[31;1m52091.2\x1b[0m" in colored
+    assert "\x1b[31;1m>4500.0\x1b[0m" in colored
+    assert "\x1b[33mrefused\x1b[0m" in colored
+
+
+@pytest.mark.parametrize("style", tabulate.tabulate_formats)
+def test_every_style_of_tabulate_draws_the_table(style):
+    text = rendered(one_stall(), f"table:{style}", width=100)
+    assert "52091.2" in text
+
+
+@pytest.mark.parametrize("style", ["simple", "grid", "rounded_outline", "psql", "plain", "presto", "pretty"])
+def test_a_table_fits_in_every_style(style):
+    text = rendered(one_stall(), f"table:{style}", width=80)
+    assert max(map(display_width, text.splitlines())) <= 80
+
+
+def test_tabulate_is_left_as_it_was():
+    before = tabulate.MIN_PADDING
+    draw(["a"], [["1"]], ["left"], "simple")
+    assert tabulate.MIN_PADDING == before > 0
+
+
+@pytest.mark.parametrize("call", ["json, ticket", "jsonl, ticket", "csv, ticket", "table, clean"])
+def test_tabulate_is_imported_only_to_draw_a_table(call):
+    wanted, name = call.split(", ")
+    folder = __file__.rpartition("/")[0]
+    program = (
+        f"import sys, io; sys.path.append({folder!r}); import factories\n"
+        "from pcapstall.report.render import render; from pcapstall.report.options import RenderOptions\n"
+        f"render(factories.{name}(), io.StringIO(), {wanted!r}, RenderOptions())\n"
+        "assert 'tabulate' not in sys.modules\n"
+        "render(factories.ticket(), io.StringIO(), 'table', RenderOptions())\n"
+        "assert 'tabulate' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_worst_first():
+    flows = [flow(1), alerted(2), slow_server(3), silent_client(4), refused(5)]
+    assert [one.id for one in worst_first(flows)] == [4, 3, 2, 5, 1]
+
+
+@pytest.mark.parametrize(
+    ("shown", "hidden", "expected"),
+    [
+        (
+            [silent_client()],
+            healthy(36),
+            (
+                "1 of 37 flows stalled: 10.40.39.45:34506 sent its ClientHello 52.1 s after the TCP handshake"
+                "; the server had closed at 10.0 s (client process, high confidence)."
+            ),
+        ),
+        ([], healthy(37), "No stall: 37 flows, all within 4.1 ms at every step (longest: ch_sh)."),
+        (healthy(1), [], "No stall: 1 flow, all within 2.4 ms at every step (longest: ch_sh)."),
+        ([], [], "No TCP connection in what was read."),
+        (
+            [],
+            [flow(intervals={}, tls_outcome="not_tls")],
+            "No stall seen, but no TCP or TLS handshake either: 1 flow seen midway, cut short or not TLS.",
+        ),
+        (
+            [],
+            [*healthy(2), flow(intervals={})],
+            (
+                "No stall: 3 flows, all within 2.4 ms at every step (longest: ch_sh); 1 of them showed no handshake"
+                " to judge."
+            ),
+        ),
+        (
+            [slow_server()],
+            [],
+            (
+                "1 of 1 flow stalled: 10.40.42.129:8086 had not answered the ClientHello of 10.40.39.45:34507"
+                " after 4.5 s; the capture ends there (server process, medium confidence)."
+            ),
+        ),
+        (
+            [refused()],
+            healthy(1),
+            (
+                "No stall, but 1 of 2 flows failed: [2001:db8:40:42::129]:8087 refused the connection of"
+                " [2001:db8:40:39::45]:34509 (cause unknown, medium confidence)."
+            ),
+        ),
+        (
+            [alerted(), replace(refused(11), cause=None)],
+            [],
+            (
+                "No stall, but 2 of 2 flows failed; the first: the TLS handshake of 10.40.39.45:34510 with"
+                " 10.40.42.129:8086 ended with an alert: protocol_version, sent by the server"
+                " (cause unknown, medium confidence)."
+            ),
+        ),
+        ([], [silent_client()], "1 of 1 flow stalled."),
+    ],
+)
+def test_the_answer_comes_first(shown, hidden, expected):
+    assert said(*shown, hidden=hidden) == expected
+
+
+def test_a_hello_that_nobody_is_known_to_have_held_back_came_late_and_was_not_sent_late():
+    lost = replace(
+        silent_client(), cause="network", side="network", intervals_ns={"ack_ch": 860_000_000}, confidence="high"
+    )
+    assert "the ClientHello of 10.40.39.45:34506 came 860 ms after the TCP handshake (network" in said(lost)
+
+
+def test_an_open_stall_says_how_it_ended():
+    closed = replace(slow_server(), flags=[], closed_by="client", close_kind="rst")
+    assert "after 4.5 s; then the client reset the connection (" in said(closed)
+
+
+def test_what_was_read_is_said_with_what_to_mistrust():
+    made = report(
+        [silent_client()],
+        captures=[
+            capture(dropped=3, malformed={"bad IP length": 2}, trust="clock_steps", warnings=["cut off at frame 412"]),
+            capture(file="b.pcap", linktypes=["EN10MB", "LINUX_SLL2"]),
+        ],
+        straces=[
+            strace(clock_offset_ns=-1_500_000_000),
+            strace(file="x.strace", label="outbound", processes=[ProcessReport(1, None, [])], clock_offset_ns=None),
+        ],
+    )
+    assert rendered(made).splitlines()[1:8] == [
+        (
+            "Read client.pcap, b.pcap: 824 packets (820 TCP), 1 flow, 62.2 s from 2021-05-19 18:49:02.123456 UTC,"
+            " EN10MB, LINUX_SLL2, captured at the client."
+        ),
+        (
+            "Read client.strace: 3734 lines (2 not understood), process 30033 is the client of flow 6, 1 socket"
+            " matched no flow, its clock is 1.5 s ahead, give or take 120 us."
+        ),
+        "Read x.strace (outbound): 3734 lines (2 not understood), no socket of it is a flow of the capture.",
+        "client.pcap: to be read with care: clock steps",
+        "client.pcap: 3 packets dropped by the capturing host",
+        "client.pcap: 2 packets malformed (bad IP length 2)",
+        "Warning: client.pcap: cut off at frame 412",
+    ]
+
+
+def test_many_captures_are_counted():
+    made = report([], healthy(1), captures=[capture(file=f"ring{at:02}.pcap") for at in range(12)])
+    assert "Read 12 captures (ring00.pcap ... ring11.pcap): 4944 packets" in rendered(made)
+
+
+def test_with_several_captures_frames_name_theirs():
+    made = report([silent_client()], captures=[capture(), capture(file="b.pcap")])
+    assert "[frames 3, 9 of client.pcap]" in rendered(made)
+
+
+def test_long_lists_of_frames_are_counted():
+    assert numbers(list(range(1, 11))) == "1, 2, 3, 4, 5, 6, 7, 8 and 2 more"
+
+
+def test_the_verdicts_of_many_flows_are_told_only_with_all():
+    made = report([silent_client(number) for number in range(1, 41)])
+    assert rendered(made).count("\nFlow ") == 25
+    assert "The verdicts of 15 more are told with --all or in -f json." in rendered(made)
+    assert rendered(made, all_flows=True).count("\nFlow ") == 40
+
+
+def test_healthy_flows_that_are_shown_have_a_row_and_no_story():
+    text = rendered(report([silent_client(), *healthy(2)]))
+    assert "10.40.39.45:34601" in text
+    assert text.count("\nFlow ") == 1
+    assert "did not stall" not in text
+
+
+def test_outside_text_cannot_act_on_a_terminal():
+    text = rendered(hostile(), width=120, color=True)
+    text = SGR.sub("", text)
+    assert all(line.isprintable() for line in text.split("\n"))
+    text.encode("utf-8")
+
+
+@given(st.text(alphabet="a b1 ms,.", max_size=60), st.integers(1, 30))
+def test_wrapping_loses_nothing_and_breaks_no_word(text, width):
+    assert " ".join(wrap(text, width)).split() == text.split()
+
+
+def test_a_number_keeps_its_unit():
+    assert wrap("it took 52.1 s and 3 ms", 12) == ["it took", "52.1 s and", "3 ms"]
+    assert wrap("a very long word: aaaaaaaaaaaaaaaaaaaa", 10, "  ") == [
+        "a very",
+        "  long",
+        "  word:",
+        "  aaaaaaaaaaaaaaaaaaaa",
+    ]
+
+
+def test_formats():
+    assert parse_format("markdown") == ("markdown", "")
+    assert parse_format("table:grid") == ("table", "grid")
+    for wanted, expected in {
+        "tabel": "did you mean table",
+        "": "there are table, markdown",
+        "table:gird": "did you mean grid",
+        "csv:grid": "only table has styles",
+    }.items():
+        with pytest.raises(UsageError, match=expected):
+            parse_format(wanted)
+
+
+@pytest.mark.parametrize("wanted", FORMATS)
+def test_every_format_takes_every_report(wanted):
+    for made in (ticket(), one_stall(), clean(), hostile(), report(), report(captures=[])):
+        assert rendered(made, wanted, width=80)
