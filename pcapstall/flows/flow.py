@@ -120,8 +120,11 @@ class SegmentNote:
         self.ip_id: i64 = -1
         self.ttl: i64 = 0
         self.kind: i64 = NEW
+        self.tsval: i64 = -1
+        """TCP timestamp (RFC 7323); -1 without the option."""
+        self.tsecr: i64 = -1
         self.options: bytes = b""
-        """TCP options as captured."""
+        """TCP options as captured, where there is more than timestamps."""
 
 
 class HalfFlow:
@@ -172,11 +175,13 @@ class HalfFlow:
 class Flow:
     """One connection: a SYN with another ISN on the same endpoints is another flow."""
 
-    def __init__(self, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
+    def __init__(self, key: bytes, answer_key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
         self.id: i64 = flow_id
         """Flows count from 1 in the order of their first frames."""
         self.key: bytes = key
         """src dst sport dport of the first packet, as on the wire."""
+        self.answer_key: bytes = answer_key
+        """The key of the other direction."""
         self.opener: HalfFlow = HalfFlow(self)
         """The half that sent the first packet: ``key`` is its key."""
         self.answerer: HalfFlow = HalfFlow(self)
@@ -241,7 +246,7 @@ class Flow:
         """(ISN, ns, ref) of SYN-ACKs with another ISN than the first one's, until the client's ACK chooses."""
         self.alerts: list[Alert] | None = None
         self.icmp_errors: list[IcmpError] | None = None
-        self.notes: list[SegmentNote] | None = []
+        self.notes: list[SegmentNote] | None = None
         """Segment headers of the handshake; None once it is over and nothing in it was slow."""
 
     def client(self) -> HalfFlow:
@@ -255,6 +260,10 @@ class Flow:
         if self.opener_is_client:
             return self.answerer
         return self.opener
+
+
+NOBODY: Final = Flow(b"", b"", 0, 0, 0)
+"""The flow of halves whose own flow was let go."""
 
 
 def peer_of(half: HalfFlow) -> HalfFlow:

@@ -22,6 +22,14 @@ class Arrival:
         self.ref: i64 = ref
         self.ack_offset: i64 = ack_offset
 
+    def copy(self) -> "Arrival":
+        """The same, to keep."""
+        return Arrival(self.offset, self.ns, self.ref, self.ack_offset)
+
+    def at(self, offset: i64) -> "Arrival":
+        """The same segment, for its bytes from ``offset`` on."""
+        return Arrival(offset, self.ns, self.ref, self.ack_offset)
+
 
 class Held:
     """A segment's payload that waits for the bytes before it."""

@@ -7,7 +7,7 @@ quiet time, so that memory follows what is alive. What a segment does to its flo
 from collections import deque
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.core.seq import seq_diff
 from pcapstall.core.words import u16_be
@@ -17,6 +17,7 @@ from pcapstall.flows.flow import (
     CLOSING,
     FLAG_ENDED_BY_CAPTURE,
     HANDED_ON,
+    NOBODY,
     Flow,
     HalfFlow,
     IcmpError,
@@ -36,11 +37,12 @@ ICMP_ERRORS_MAX: Final = 64
 """ICMP errors kept of one flow."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class FlowSink:
     """Takes finished flows. Override `take`."""
 
-    def take(self, flow: Flow) -> None:
-        """One finished flow; it will not change any more."""
+    def take(self, flow: Flow) -> bool:
+        """One finished flow, which will not change any more. Whether it is kept: the table unties one that is not."""
         raise NotImplementedError
 
 
@@ -112,12 +114,13 @@ class FlowTable:
         """Begin a flow with its first segment."""
         self._opened += 1
         key = segment.key
-        flow = Flow(key, self._opened, segment.ts_ns, segment.ref)
+        answer_key = reverse_key(key)
+        flow = Flow(key, answer_key, self._opened, segment.ts_ns, segment.ref)
         flow.tunnel = segment.tunnel
         if segment.flags & SYN == 0:
             _guess_direction(flow)
         self._halves[key] = flow.opener
-        self._halves[reverse_key(key)] = flow.answerer
+        self._halves[answer_key] = flow.answerer
         return flow.opener
 
     def _note_close(self, half: HalfFlow) -> None:
@@ -131,10 +134,13 @@ class FlowTable:
         """Forget a flow and give it to the sink."""
         key = flow.key
         del self._halves[key]
-        del self._halves[reverse_key(key)]
+        del self._halves[flow.answer_key]
         self._tls.finish(flow)
         flow.state = HANDED_ON
-        self._sink.take(flow)
+        if not self._sink.take(flow):
+            # A flow and its halves hold each other, and the collector does not run during a scan.
+            flow.opener.flow = NOBODY
+            flow.answerer.flow = NOBODY
 
 
 def _is_reuse(half: HalfFlow, segment: Segment) -> bool:

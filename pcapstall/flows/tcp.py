@@ -31,11 +31,14 @@ from pcapstall.flows.flow import (
 )
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
+from pcapstall.wire.tcp_options import timestamps
 
 COPY_WINDOW_NS: Final = 50_000_000
 """A copy of a packet (mirror port, ``-i any``) comes within this time."""
 COPY_WINDOW_WITHOUT_ID_NS: Final = 3_000_000
 """The same where no IP ID tells a copy from a packet sent again."""
+TIMESTAMPS_LEN: Final = 12
+"""NOP, NOP and the timestamps option: all the options that most segments have."""
 NOTES_MAX: Final = 128
 """Segment headers kept of one handshake."""
 NOTES_ALL_MAX: Final = 200_000
@@ -73,7 +76,7 @@ class TcpEvents:
                 kind = _control(half, segment, offset, kind)
         if kind == COPY:
             flow.copies += 1
-            if not flow.settled and flow.notes is not None:
+            if not flow.settled:
                 self._note(half, segment, offset, NEVER, COPY)
             return
         if kind == RETRANSMISSION:
@@ -86,7 +89,7 @@ class TcpEvents:
         half.last_ack = segment.ack
         half.last_len_flags = (length << 8) | flags
         half.last_ip_id = segment.ip_id
-        if not flow.settled and flow.notes is not None:
+        if not flow.settled:
             self._note(half, segment, offset, acked, kind)
         if length > 0:
             if segment.captured_len < length:
@@ -126,7 +129,8 @@ class TcpEvents:
         flow = half.flow
         notes = flow.notes
         if notes is None:
-            return
+            notes = []
+            flow.notes = notes
         if len(notes) >= NOTES_MAX or self._limits.notes >= NOTES_ALL_MAX:
             flow.flags |= FLAG_NOTES_CUT
             return
@@ -143,7 +147,11 @@ class TcpEvents:
         note.kind = kind
         start: i64 = segment.tcp_offset + 20
         if segment.options_end > start:
-            note.options = segment.buf[start : segment.options_end]
+            if timestamps(segment):
+                note.tsval = segment.tsval
+                note.tsecr = segment.tsecr
+            if segment.options_end - start != TIMESTAMPS_LEN or note.tsval < 0:
+                note.options = segment.buf[start : segment.options_end]
         notes.append(note)
 
 

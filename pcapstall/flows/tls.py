@@ -39,29 +39,40 @@ class TlsStreams:
     def __init__(self, limits: Limits) -> None:
         self._limits: Limits = limits
         self._events: TlsEvents = TlsEvents(limits)
+        self._now: Arrival = Arrival(0, 0, 0, 0)
+        """Of the segment that is being read; copied by who keeps it."""
 
     def payload(self, half: HalfFlow, segment: Segment, offset: i64, acked: i64) -> None:
         """New payload of ``half`` at stream offset ``offset``, in a segment that acknowledges ``acked``."""
         start: i64 = segment.payload_offset
         end: i64 = start + segment.captured_len
         reader = half.reader
-        arrival = Arrival(offset, segment.ts_ns, segment.ref, acked)
+        arrival = self._now
+        arrival.offset = offset
+        arrival.ns = segment.ts_ns
+        arrival.ref = segment.ref
+        arrival.ack_offset = acked
         missing_len: i64 = segment.payload_len - segment.captured_len
         head = half.head
         if reader is not None:
             if offset > reader.wanted_offset() or (head is not None and len(head.held) > 0):
-                self._hold(half, Held(arrival, segment.buf[start:end], missing_len))
+                self._hold(half, Held(arrival.copy(), segment.buf[start:end], missing_len))
                 return
             self._read(half, reader, segment.buf, start, end, arrival, missing_len)
         else:
             if head is None:
+                if offset <= 0 and end - start >= 3 and _looks_like_record(segment.buf, start):
+                    # The ordinary flow: TLS from the first byte on, nothing is kept.
+                    self._read(half, self._attach(half, offset), segment.buf, start, end, arrival, missing_len)
+                    self._watch(half)
+                    return
                 head = StreamHead()
                 half.head = head
                 if offset < 0:
                     head.read_offset = offset
                     head.prefix_offset = offset
             if offset > head.read_offset or len(head.held) > 0:
-                self._hold(half, Held(arrival, segment.buf[start:end], missing_len))
+                self._hold(half, Held(arrival.copy(), segment.buf[start:end], missing_len))
                 return
             self._seek(half, head, segment.buf, start, end, arrival, missing_len)
         self._watch(half)
@@ -115,16 +126,13 @@ class TlsStreams:
             start += reader.offset - arrival.offset
             if start >= end:
                 return
-            arrival = Arrival(reader.offset, arrival.ns, arrival.ref, arrival.ack_offset)
+            arrival = arrival.at(reader.offset)
         offset: i64 = arrival.offset
         head = half.head
-        if not half.flow.settled:
-            if head is None:
-                head = StreamHead()
-                half.head = head
+        if head is not None and not half.flow.settled:
             if reader.message_type < 0:
                 head.forget_before(reader.offset)
-            head.mark(arrival)
+            head.mark(arrival.copy())
         event = self._events.event
         while reader.read(buf, start, end, offset, event):
             self._events.take(half, arrival)
@@ -134,6 +142,18 @@ class TlsStreams:
                 self._events.take(half, arrival)
         if not half.flow.settled:
             self._events.progress(half, arrival)
+            self._keep_marks(half, reader, arrival)
+
+    def _keep_marks(self, half: HalfFlow, reader: TlsReader, arrival: Arrival) -> None:
+        """A thing that goes on in a later segment needs the arrivals of its bytes; else nothing is kept."""
+        head = half.head
+        if reader.is_between():
+            if head is not None and len(head.held) == 0:
+                half.head = None
+        elif head is None:
+            head = StreamHead()
+            head.mark(arrival.copy())
+            half.head = head
 
     def _hold(self, half: HalfFlow, held: Held) -> None:
         """Keep a segment that came too early, or give up the hole before it."""
@@ -205,7 +225,7 @@ class TlsStreams:
             return
         if overlap > 0:
             start += overlap
-        head.mark(Arrival(head.read_offset, arrival.ns, arrival.ref, arrival.ack_offset))
+        head.mark(arrival.at(head.read_offset))
         if len(head.prefix) == 0 and end - start >= 3 and _looks_like_record(buf, start):
             self._attach(half, head.read_offset)
         else:
@@ -225,10 +245,10 @@ class TlsStreams:
                 skip: i64 = reader.offset - head.prefix_offset
                 prefix = head.prefix
                 head.prefix = b""
-                first = Arrival(reader.offset, arrival.ns, arrival.ref, arrival.ack_offset)
+                first = arrival.at(reader.offset)
                 self._read_prefix(half, reader, head, prefix, skip, first, missing_len)
             else:
-                first = Arrival(head.read_offset - (end - start), arrival.ns, arrival.ref, arrival.ack_offset)
+                first = arrival.at(head.read_offset - (end - start))
                 self._read(half, reader, buf, start, end, first, missing_len)
 
     def _read_prefix(
@@ -292,10 +312,12 @@ class TlsStreams:
             return True
         return False
 
-    def _attach(self, half: HalfFlow, offset: i64) -> None:
+    def _attach(self, half: HalfFlow, offset: i64) -> TlsReader:
         """TLS begins at ``offset``."""
-        half.reader = TlsReader(half is not _tls_server(half.flow), offset)
+        reader = TlsReader(half is not _tls_server(half.flow), offset)
+        half.reader = reader
         half.phase = READING
+        return reader
 
     def ignore(self, flow: Flow) -> None:
         """This flow is not TLS: look at its payload no more."""

@@ -85,6 +85,13 @@ class TlsReader(MessageReader):
             return NEVER
         return self.offset
 
+    def is_between(self) -> bool:
+        """Whether nothing has begun that is told only when later bytes have come."""
+        if self.message_type >= 0 or self.message_word_len > 0 or self.word_len > 0:
+            return False
+        state: i64 = self.state
+        return state == RECORD_HEADER or state == OPAQUE or state >= SYNC
+
     def read(self, buf: bytes, start: i64, end: i64, offset: i64, event: TlsEvent) -> bool:
         """Go on to the next event in ``buf[start:end]``, the stream's bytes from ``offset`` on.
 

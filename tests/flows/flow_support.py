@@ -85,9 +85,10 @@ class Kept(FlowSink):
     def __init__(self) -> None:
         self.flows: list[Flow] = []
 
-    def take(self, flow: Flow) -> None:
+    def take(self, flow: Flow) -> bool:
         """Keep ``flow``."""
         self.flows.append(flow)
+        return True
 
 
 def to_segment(packet: Packet, frame: int) -> Segment:
