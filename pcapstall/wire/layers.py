@@ -162,7 +162,7 @@ def _mpls(buf: bytes, at: i64, end: i64) -> tuple[i64, i64]:
 
 
 def is_ethernet(buf: bytes, at: i64, end: i64) -> bool:
-    """Whether an Ethernet header with an IP packet or a VLAN tag in it may start at ``at``."""
+    """Whether an Ethernet header with an IP packet, or what may hold one, in it may start at ``at``."""
     if at + 15 > end:
         return False
     ethertype: i64 = u16_be(buf, at + 12)
@@ -170,7 +170,12 @@ def is_ethernet(buf: bytes, at: i64, end: i64) -> bool:
         return i64(buf[at + 14]) >> 4 == 4
     if ethertype == ETHERTYPE_IPV6:
         return i64(buf[at + 14]) >> 4 == 6
-    return ethertype == ETHERTYPE_VLAN or ethertype == ETHERTYPE_QINQ
+    return (
+        ethertype == ETHERTYPE_VLAN
+        or ethertype == ETHERTYPE_QINQ
+        or ethertype == ETHERTYPE_MPLS
+        or ethertype == ETHERTYPE_PPPOE_SESSION
+    )
 
 
 def _nsh(buf: bytes, at: i64, end: i64) -> tuple[i64, i64]:

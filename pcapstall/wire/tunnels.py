@@ -65,12 +65,22 @@ class TunnelNames:
     """So many texts are kept before the cache starts anew: a hostile capture may name a tunnel in each packet."""
 
     def __init__(self) -> None:
+        self._last_key: i64 = -1
+        self._last_outer: str = ""
+        self._last_text: str = ""
         self._count: i64 = 0
         self._texts: dict[str, dict[int, str]] = {}
+
+    @property
+    def kept(self) -> int:
+        """How many texts are remembered."""
+        return self._count
 
     def inside(self, outer: str, kind: i64, ident: i64) -> str:
         """The name of the tunnel ``kind`` with identifier ``ident`` (-1: none) inside the one named ``outer``."""
         key: i64 = ((ident + 1) << 8) | kind
+        if key == self._last_key and outer is self._last_outer:
+            return self._last_text
         texts = self._texts.get(outer)
         if texts is None:
             texts = self._texts[outer] = {}
@@ -87,6 +97,9 @@ class TunnelNames:
             if outer:
                 text = f"{outer}/{text}"
             texts[key] = text
+        self._last_key = key
+        self._last_outer = outer
+        self._last_text = text
         return text
 
 
