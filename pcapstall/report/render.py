@@ -3,13 +3,12 @@
 What each format looks like is in the module of its name, ``to_*``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib import import_module
 from typing import Final, TextIO
 
 from pcapstall.core.errors import UsageError
-from pcapstall.report.expression import did_you_mean
 from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions
 
@@ -34,7 +33,7 @@ def parse_format(text: str) -> tuple[str, str]:
     """The format and, for ``table:STYLE``, the tabulate style (else empty) of a `-f`; UsageError when there is none."""
     name, colon, style = text.partition(":")
     if name not in FORMATS:
-        raise UsageError(f"-f {text}: no format {name!r}{did_you_mean(name, FORMATS)}; there are {', '.join(FORMATS)}")
+        raise UsageError(f"-f {text}: no format {name!r}{_hint(name, FORMATS)}; there are {', '.join(FORMATS)}")
     if not colon:
         return name, ""
     if name != "table":
@@ -44,9 +43,15 @@ def parse_format(text: str) -> tuple[str, str]:
     if style not in tabulate.tabulate_formats:
         styles = ", ".join(tabulate.tabulate_formats)
         raise UsageError(
-            f"-f {text}: no style {style!r}{did_you_mean(style, tabulate.tabulate_formats)}; tabulate has {styles}"
+            f"-f {text}: no style {style!r}{_hint(style, tabulate.tabulate_formats)}; tabulate has {styles}"
         )
     return name, style
+
+
+def _hint(word: str, choices: Iterable[str]) -> str:
+    from pcapstall.report.expression import did_you_mean  # only for a message
+
+    return did_you_mean(word, choices)
 
 
 def render(report: Report, out: TextIO, wanted: str, options: RenderOptions) -> None:

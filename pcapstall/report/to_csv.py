@@ -5,7 +5,7 @@ an apostrophe.
 """
 
 import csv
-from collections.abc import Iterator
+from operator import attrgetter
 from typing import Final, TextIO
 
 from pcapstall.report.model import EVENTS, INTERVALS, PARTS, Counts, FlowReport, Report
@@ -69,44 +69,44 @@ COLUMNS: Final = (
 _FORMULA: Final = ("=", "+", "-", "@")
 
 
+_identity: Final = attrgetter(*_IDENTITY)
+_counts: Final = attrgetter(*Counts.__slots__)
+_verdict: Final = attrgetter(*_VERDICT)
+
+
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write a header and a row for each flow."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for flow in report.flows:
-        writer.writerow([cell(value) for value in _row(flow, report)])
+    writer.writerows(_row(flow, report) for flow in report.flows)
 
 
-def _row(flow: FlowReport, report: Report) -> Iterator[Cell]:
-    for name in _IDENTITY:
-        yield _scalar(getattr(flow, name))
+def _row(flow: FlowReport, report: Report) -> list[Cell]:
+    row = [_cell(value) for value in _identity(flow)]
     for name in EVENTS:
         event = flow.events.get(name)
-        yield from (None, None, None) if event is None else (event.rel_ns, event.frame, event.file)
-    yield " ".join(f"{alert.side}:{alert.description or 'encrypted'}" for alert in flow.alerts)
-    for name in Counts.__slots__:
-        yield getattr(flow.counts, name)
-    for name in INTERVALS:
-        yield flow.intervals_ns.get(name)
-    for name in INTERVALS:
-        yield flow.open_ns.get(name)
-    yield _scalar(flow.failed)
-    yield flow.stalled_ns
-    parts = flow.parts_ns.get(flow.stalled or "", {})
-    for name in PARTS:
-        yield parts.get(name)
-    for name in _VERDICT:
-        yield _scalar(getattr(flow, name))
+        row += (None, None, None) if event is None else (event.rel_ns, event.frame, event.file)
+    row.append(_cell(" ".join(f"{alert.side}:{alert.description or 'encrypted'}" for alert in flow.alerts)))
+    row += _counts(flow.counts)
+    row += map(flow.intervals_ns.get, INTERVALS)
+    row += map(flow.open_ns.get, INTERVALS)
+    row.append(_cell(flow.failed))
+    row.append(flow.stalled_ns)
+    row += map(flow.parts_ns.get(flow.stalled or "", {}).get, PARTS)
+    row += map(_cell, _verdict(flow))
     told = ((evidence.text, where(evidence, report.captures)) for evidence in flow.evidence)
-    yield " ".join(f"{text} [{place}]" if place else text for text, place in told)
+    row.append(_cell(" ".join(f"{text} [{place}]" if place else text for text, place in told)))
+    return row
 
 
-def _scalar(value: object) -> Cell:
+def _cell(value: object) -> Cell:
+    if isinstance(value, str):
+        return cell(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return " ".join(map(str, value))
-    return value if isinstance(value, (str, int)) else None
+        return cell(" ".join(map(str, value)))
+    return value if isinstance(value, int) else None
 
 
 def cell(value: str | int | None) -> str | int | None:
