@@ -1,0 +1,179 @@
+"""The benchmark's captures and traces are what a reader expects, and its verdicts read the right way round."""
+
+import importlib.util
+import struct
+import sys
+from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+import dpkt
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scripts_on_path() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(SCRIPTS))
+        yield
+
+
+def load(name: str) -> ModuleType:
+    loader = SourceFileLoader(name, str(SCRIPTS / name))
+    spec = importlib.util.spec_from_loader(name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        loader.exec_module(module)
+    finally:
+        del sys.modules[name]
+    return module
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import bench_traffic
+
+    path = tmp_path_factory.mktemp("bench") / "small.pcap"
+    mix = bench_traffic.Mix(3000, 40, live=10, retransmits=0.5, stalls=0.5, interactive=0.3)
+    assert bench_traffic.write(mix, path) == 3000
+    return path
+
+
+def packets(path: Path) -> list[tuple[int, bytes]]:
+    data = path.read_bytes()
+    found = []
+    at = 24
+    while at < len(data):
+        second, nanosecond, caplen, origlen = struct.unpack_from("<IIII", data, at)
+        assert caplen == origlen
+        found.append((second * 10**9 + nanosecond, data[at + 16 : at + 16 + caplen]))
+        at += 16 + caplen
+    return found
+
+
+def ones_complement(data: bytes) -> int:
+    """RFC 1071, word by word; 0 when a checksum inside ``data`` is right."""
+    total = 0
+    for (word,) in struct.iter_unpack(">H", data + bytes(len(data) & 1)):
+        total += word
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return 0xFFFF - total
+
+
+def test_packets_are_in_order_and_their_checksums_hold(capture: Path) -> None:
+    found = packets(capture)
+    times = [ns for ns, _ in found]
+    assert times == sorted(times)
+    for _, frame in found:
+        header, segment = frame[14:34], frame[34:]
+        assert len(frame) == 14 + struct.unpack_from(">H", frame, 16)[0]
+        assert ones_complement(header) == 0
+        pseudo = header[12:20] + struct.pack(">HH", 6, len(segment))
+        assert ones_complement(pseudo + segment) == 0
+
+
+def streams(capture: Path) -> dict[bytes, tuple[bytes, int]]:
+    """Each direction's bytes by sequence number, and how many bytes were sent again; a gap fails."""
+    first: dict[bytes, int] = {}
+    sent: dict[bytes, tuple[bytes, int]] = {}
+    for _, frame in packets(capture):
+        tcp = dpkt.ethernet.Ethernet(frame).data.data
+        key = frame[26:38]
+        if tcp.flags & dpkt.tcp.TH_SYN:
+            assert key not in first
+            first[key], sent[key] = tcp.seq + 1, (b"", 0)
+            continue
+        data, again = sent[key]
+        offset = (tcp.seq - first[key]) & 0xFFFFFFFF
+        body = bytes(tcp.data)
+        if tcp.flags & dpkt.tcp.TH_FIN:
+            assert offset == len(data)
+        elif offset == len(data):
+            sent[key] = (data + body, again)
+        elif body:
+            assert data[offset : offset + len(body)] == body
+            sent[key] = (data, again + len(body))
+    return sent
+
+
+def test_streams_are_whole_records_with_a_handshake_each(capture: Path) -> None:
+    sent = streams(capture)
+    assert len(sent) == 80
+    kinds = set()
+    for data, _ in sent.values():
+        records, used = dpkt.ssl.tls_multi_factory(data)
+        assert used == len(data)
+        first = dpkt.ssl.TLSHandshake(records[0].data)
+        kinds.add(type(first.data).__name__)
+    assert kinds == {"TLSClientHello", "TLSServerHello"}
+    assert sum(again for _, again in sent.values()) > 0
+
+
+def test_the_same_mix_makes_the_same_bytes(capture: Path, tmp_path: Path) -> None:
+    import bench_traffic
+
+    again = tmp_path / "again.pcap"
+    bench_traffic.write(
+        bench_traffic.Mix(3000, 40, live=10, retransmits=0.5, stalls=0.5, interactive=0.3), again
+    )
+    assert again.read_bytes() == capture.read_bytes()
+
+
+def test_ten_packets_are_one_flow(tmp_path: Path) -> None:
+    import bench_traffic
+
+    path = tmp_path / "ten.pcap"
+    assert bench_traffic.write(bench_traffic.MIXES["ten"], path) == 10
+    assert len({min(frame[26:38], frame[30:34] + frame[26:30] + frame[36:38] + frame[34:36])
+                for _, frame in packets(path)}) == 1  # fmt: skip
+
+
+def test_a_long_trace_moves_times_and_processes() -> None:
+    import bench_strace
+
+    lines = [b"77 1700000000.5 read(3</x>, 1) = 1\n", b"[pid    88] 1700000003.25 close(3) = 0\n", b"+++ exited +++\n"]
+    assert list(bench_strace.repeated(lines, 5)) == [
+        *lines,
+        b"10077 1700000004.5 read(3</x>, 1) = 1\n",
+        b"[pid    10088] 1700000007.25 close(3) = 0\n",
+    ]
+    with pytest.raises(ValueError, match="no line has a stamp"):
+        list(bench_strace.repeated([b"read(3) = 1\n"], 5))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "at_least", "limit", "expected"),
+    [
+        (1.0, 4.0, True, 3, "ok   4.00 times as fast as other"),
+        (1.0, 2.0, True, 3, "MISS 2.00 times as fast as other"),
+        (1.0, 4.0, False, 0.5, "ok   0.25 times the time of other"),
+        (3.0, 4.0, False, 0.5, "MISS 0.75 times the time of other"),
+    ],
+)
+def test_a_goal_compares_the_right_way_round(
+    ours: float, theirs: float, at_least: bool, limit: float, expected: str
+) -> None:
+    bench = load("bench")
+    commands = {
+        "pcapstall": bench.Command("pcapstall", [], 1, cpu=[ours], wall=[ours], peak_mb=[10]),
+        "other": bench.Command("other", [], 1, cpu=[theirs], wall=[theirs], peak_mb=[10]),
+    }
+    line = bench.Goal("other", limit, at_least).line(commands)
+    assert line is not None
+    assert line.startswith(expected)
+
+
+def test_a_measured_command_is_a_process_with_its_memory() -> None:
+    bench = load("bench")
+    command = bench.Command("python", [sys.executable, "-c", "x = b'1' * 80_000_000"], 1)
+    command.run()
+    assert command.peak_mb[0] > 80
+    assert command.wall[0] > 0
+    with pytest.raises(SystemExit, match="failed"):
+        bench.Command("python", [sys.executable, "-c", "raise SystemExit(3)"], 1).run()
