@@ -85,7 +85,8 @@ class Reassembler:
         """Datagrams given up: timed out, or pushed out by the bounds."""
         self.cut: i64 = 0
         """Fragments that the snap length cut, so that their datagram cannot be put together."""
-        self._bytes: i64 = 0
+        self.held_bytes: i64 = 0
+        """Payload bytes that wait."""
         self._pending: dict[bytes, _Pending] = {}
 
     @property
@@ -175,15 +176,15 @@ class Reassembler:
             pending.header = header
         if not more and pending.total < 0:
             pending.total = offset + length
-        self._bytes -= pending.held
+        self.held_bytes -= pending.held
         pending.insert(offset, buf[start:end])
-        self._bytes += pending.held
+        self.held_bytes += pending.held
         if pending.header and 0 <= pending.total <= pending.held and pending.payload():
             self._forget(key)
             return pending
         if len(pending.pieces) > MAX_PIECES:
             self._drop(key)
-        while self._bytes > MAX_BYTES or len(self._pending) > MAX_PENDING:
+        while self.held_bytes > MAX_BYTES or len(self._pending) > MAX_PENDING:
             self._drop(next(iter(self._pending)))
         return None
 
@@ -199,5 +200,5 @@ class Reassembler:
         self._forget(key)
 
     def _forget(self, key: bytes) -> None:
-        self._bytes -= self._pending[key].held
+        self.held_bytes -= self._pending[key].held
         del self._pending[key]

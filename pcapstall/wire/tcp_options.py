@@ -43,7 +43,7 @@ def timestamps(segment: Segment) -> bool:
     if at + 12 <= segment.options_end and u32_be(buf, at) == _NOP_NOP_TIMESTAMPS:
         at += 2
     else:
-        at = find_option(segment, TIMESTAMPS, 10)
+        at = _find_exact(segment, TIMESTAMPS, 10)
         if at < 0:
             segment.tsval = ABSENT
             segment.tsecr = ABSENT
@@ -77,9 +77,17 @@ def find_option(segment: Segment, kind: i64, min_len: i64) -> i64:
     return ABSENT
 
 
+def _find_exact(segment: Segment, kind: i64, length: i64) -> i64:
+    """`find_option` for an option that has one length only."""
+    at: i64 = find_option(segment, kind, length)
+    if at >= 0 and i64(segment.buf[at + 1]) != length:
+        return ABSENT
+    return at
+
+
 def max_segment_size(segment: Segment) -> i64:
     """The MSS that a SYN announces (RFC 9293 section 3.7.1); `ABSENT` without the option."""
-    at: i64 = find_option(segment, MAXIMUM_SEGMENT_SIZE, 4)
+    at: i64 = _find_exact(segment, MAXIMUM_SEGMENT_SIZE, 4)
     if at < 0:
         return ABSENT
     return u16_be(segment.buf, at + 2)
@@ -87,7 +95,7 @@ def max_segment_size(segment: Segment) -> i64:
 
 def window_scale(segment: Segment) -> i64:
     """The shift a SYN announces (RFC 7323 section 2.2), 14 at most; `ABSENT` without the option."""
-    at: i64 = find_option(segment, WINDOW_SCALE, 3)
+    at: i64 = _find_exact(segment, WINDOW_SCALE, 3)
     if at < 0:
         return ABSENT
     shift: i64 = i64(segment.buf[at + 2])
@@ -98,7 +106,7 @@ def window_scale(segment: Segment) -> i64:
 
 def sack_permitted(segment: Segment) -> bool:
     """Whether a SYN offers selective acknowledgments (RFC 2018 section 2)."""
-    return find_option(segment, SACK_PERMITTED, 2) >= 0
+    return _find_exact(segment, SACK_PERMITTED, 2) >= 0
 
 
 def sack_count(segment: Segment) -> i64:
