@@ -105,25 +105,25 @@ class Limits:
 class SegmentNote:
     """The header of one segment of a handshake, kept until the handshake is known to be unremarkable."""
 
-    def __init__(self, half: "HalfFlow", ns: i64, ref: i64) -> None:
+    def __init__(self, half: "HalfFlow", ns: i64, ref: i64, offset: i64, ack_offset: i64, kind: i64) -> None:
         self.half: HalfFlow = half
         self.ns: i64 = ns
         self.ref: i64 = ref
-        self.interface: i64 = 0
-        self.offset: i64 = 0
-        """Stream offset of its first payload byte; -1 for a SYN."""
-        self.payload_len: i64 = 0
-        self.ack_offset: i64 = NEVER
+        self.offset: i64 = offset
+        """Stream offset of its first payload byte: 0 for a SYN's."""
+        self.ack_offset: i64 = ack_offset
         """Offset in the peer's stream that it acknowledges; `NEVER` without an ACK."""
-        self.flags: i64 = 0
-        self.window: i64 = 0
-        self.ip_id: i64 = -1
-        self.ttl: i64 = 0
-        self.kind: i64 = NEW
-        self.tsval: i64 = -1
+        self.kind: i64 = kind
+        self.payload_len: i64
+        self.flags: i64
+        self.window: i64
+        self.interface: i64
+        self.ttl: i64
+        self.ip_id: i64
+        self.tsval: i64
         """TCP timestamp (RFC 7323); -1 without the option."""
-        self.tsecr: i64 = -1
-        self.options: bytes = b""
+        self.tsecr: i64
+        self.options: bytes
         """TCP options as captured, where there is more than timestamps."""
 
 
@@ -264,6 +264,8 @@ class Flow:
 
 NOBODY: Final = Flow(b"", b"", 0, 0, 0)
 """The flow of halves whose own flow was let go."""
+GHOST: Final = NOBODY.opener
+"""Stands in the table where a forgotten flow's halves were."""
 
 
 def peer_of(half: HalfFlow) -> HalfFlow:

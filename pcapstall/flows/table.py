@@ -16,6 +16,7 @@ from pcapstall.flows.flow import (
     BY_PORT,
     CLOSING,
     FLAG_ENDED_BY_CAPTURE,
+    GHOST,
     HANDED_ON,
     NOBODY,
     Flow,
@@ -31,18 +32,36 @@ from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
 
 QUIET_NS: Final = 120_000_000_000
 """How long both sides must have been done before a flow is handed on: twice the usual TIME-WAIT."""
+LINGER_NS: Final = 1_000_000_000
+"""How long they must have been done before a flow that nobody wants to see is forgotten."""
 
 
 ICMP_ERRORS_MAX: Final = 64
 """ICMP errors kept of one flow."""
 
 
+class Grave:
+    """Where a forgotten flow was, and since when."""
+
+    def __init__(self, key: bytes, answer_key: bytes, ns: i64) -> None:
+        self.key: bytes = key
+        self.answer_key: bytes = answer_key
+        self.ns: i64 = ns
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class FlowSink:
-    """Takes finished flows. Override `take`."""
+    """Takes finished flows. Override both methods."""
 
-    def take(self, flow: Flow) -> bool:
-        """One finished flow, which will not change any more. Whether it is kept: the table unties one that is not."""
+    def forgets(self, flow: Flow) -> bool:
+        """Whether this flow, both sides of which are done, need not be kept: it was counted, and is not taken later.
+
+        What stragglers could still add (a retransmitted FIN, a RST after it) then goes unseen.
+        """
+        raise NotImplementedError
+
+    def take(self, flow: Flow) -> None:
+        """One finished flow; it will not change any more."""
         raise NotImplementedError
 
 
@@ -59,12 +78,20 @@ class FlowTable:
         self._halves: dict[bytes, HalfFlow] = {}
         self._closing: deque[Flow] = deque()
         """Flows of which both sides are done, in the order in which that happened."""
+        self._done: deque[Flow] = deque()
+        """Those that are kept for stragglers."""
+        self._graves: deque[Grave] = deque()
+        """Endpoints of forgotten flows: their stragglers begin no new flow."""
         self._opened: i64 = 0
 
     def add(self, segment: Segment) -> None:
         """Give a segment to its flow."""
         half = self._halves.get(segment.key)
         if half is None:
+            half = self._open(segment)
+        elif half is GHOST:
+            if segment.flags & (SYN | ACK) != SYN:
+                return
             half = self._open(segment)
         elif segment.flags & (SYN | ACK) == SYN and _is_reuse(half, segment):
             self._hand_on(half.flow)
@@ -87,28 +114,38 @@ class FlowTable:
             errors.append(IcmpError(quote.v6, quote.kind, quote.code, quote.mtu, half is flow.client(), ns, ref))
 
     def expire(self, now_ns: i64) -> None:
-        """Hand on the flows that have been done and quiet for long. Cheap when there are none."""
-        while len(self._closing) > 0:
-            flow = self._closing[0]
+        """Let go of the flows that are done: soon of those that nobody wants, of the others after a quiet time."""
+        closing = self._closing
+        while len(closing) > 0 and now_ns - closing[0].last_ns >= LINGER_NS:
+            flow = closing.popleft()
             if flow.state == HANDED_ON:
-                self._closing.popleft()
-            elif now_ns - flow.last_ns < self._quiet_ns:
-                return
+                continue
+            self._tls.finish(flow)
+            if self._sink.forgets(flow):
+                self._forget(flow)
+                self._graves.append(Grave(flow.key, flow.answer_key, now_ns))
             else:
-                self._closing.popleft()
+                self._done.append(flow)
+        while len(self._done) > 0 and now_ns - self._done[0].last_ns >= self._quiet_ns:
+            flow = self._done.popleft()
+            if flow.state != HANDED_ON:
                 self._hand_on(flow)
+        while len(self._graves) > 0 and now_ns - self._graves[0].ns >= self._quiet_ns:
+            grave = self._graves.popleft()
+            self._clear(grave.key)
+            self._clear(grave.answer_key)
 
     def finish(self) -> None:
         """The capture is over: hand on every flow, in the order of their first segments."""
         for half in list(self._halves.values()):
             flow = half.flow
-            if half is flow.opener:
+            if half is flow.opener and flow is not NOBODY:
                 if flow.state != CLOSING:
                     flow.flags |= FLAG_ENDED_BY_CAPTURE
                 self._hand_on(flow)
 
     def __len__(self) -> int:
-        return len(self._halves) // 2
+        return (len(self._halves) // 2) - len(self._graves)
 
     def _open(self, segment: Segment) -> HalfFlow:
         """Begin a flow with its first segment."""
@@ -131,16 +168,24 @@ class FlowTable:
             self._closing.append(flow)
 
     def _hand_on(self, flow: Flow) -> None:
-        """Forget a flow and give it to the sink."""
-        key = flow.key
-        del self._halves[key]
+        """Give a flow to the sink and forget it."""
+        del self._halves[flow.key]
         del self._halves[flow.answer_key]
         self._tls.finish(flow)
         flow.state = HANDED_ON
-        if not self._sink.take(flow):
-            # A flow and its halves hold each other, and the collector does not run during a scan.
-            flow.opener.flow = NOBODY
-            flow.answerer.flow = NOBODY
+        self._sink.take(flow)
+
+    def _forget(self, flow: Flow) -> None:
+        """Let go of a flow. It and its halves hold each other, and the collector does not run during a scan."""
+        flow.state = HANDED_ON
+        self._halves[flow.key] = GHOST
+        self._halves[flow.answer_key] = GHOST
+        flow.opener.flow = NOBODY
+        flow.answerer.flow = NOBODY
+
+    def _clear(self, key: bytes) -> None:
+        if self._halves.get(key) is GHOST:
+            del self._halves[key]
 
 
 def _is_reuse(half: HalfFlow, segment: Segment) -> bool:

@@ -135,23 +135,22 @@ class TcpEvents:
             flow.flags |= FLAG_NOTES_CUT
             return
         self._limits.notes += 1
-        note = SegmentNote(half, segment.ts_ns, segment.ref)
-        note.interface = segment.interface
-        note.offset = offset
+        note = SegmentNote(half, segment.ts_ns, segment.ref, offset, acked, kind)
         note.payload_len = segment.payload_len
-        note.ack_offset = acked
         note.flags = segment.flags
         note.window = segment.window
-        note.ip_id = segment.ip_id
+        note.interface = segment.interface
         note.ttl = segment.ttl
-        note.kind = kind
+        note.ip_id = segment.ip_id
+        timestamps(segment)
+        note.tsval = segment.tsval
+        note.tsecr = segment.tsecr
         start: i64 = segment.tcp_offset + 20
-        if segment.options_end > start:
-            if timestamps(segment):
-                note.tsval = segment.tsval
-                note.tsecr = segment.tsecr
-            if segment.options_end - start != TIMESTAMPS_LEN or note.tsval < 0:
-                note.options = segment.buf[start : segment.options_end]
+        end: i64 = segment.options_end
+        if end > start and (end - start != TIMESTAMPS_LEN or segment.tsval < 0):
+            note.options = segment.buf[start:end]
+        else:
+            note.options = b""
         notes.append(note)
 
 

@@ -110,8 +110,8 @@ class TlsStreams:
         self._finish_half(flow.client())
         self._finish_half(flow.server())
         self._events.finish(flow)
-        self._release(flow.opener)
-        self._release(flow.answerer)
+        self._end(flow.opener)
+        self._end(flow.answerer)
 
     def acknowledged(self, half: HalfFlow, segment: Segment) -> None:
         """The peer acknowledged the ClientHello that ``half`` sent."""
@@ -306,9 +306,7 @@ class TlsStreams:
             self._attach(half, head.prefix_offset + at)
             return False
         if at == NOT_TLS or len(head.prefix) >= PREFIX_MAX:
-            half.phase = IGNORED
-            half.watch_offset = NEVER
-            self._release(half)
+            self._end(half)
             return True
         return False
 
@@ -322,12 +320,8 @@ class TlsStreams:
     def ignore(self, flow: Flow) -> None:
         """This flow is not TLS: look at its payload no more."""
         flow.flags |= FLAG_NOT_TLS
-        flow.opener.phase = IGNORED
-        flow.opener.watch_offset = NEVER
-        flow.answerer.phase = IGNORED
-        flow.answerer.watch_offset = NEVER
-        self._release(flow.opener)
-        self._release(flow.answerer)
+        self._end(flow.opener)
+        self._end(flow.answerer)
         self._events.settle(flow)
 
     def _watch(self, half: HalfFlow) -> None:
@@ -354,6 +348,12 @@ class TlsStreams:
             self._events.hole(half, head.held[0].arrival)
             self._feed_held(half, head)
             head = half.head
+
+    def _end(self, half: HalfFlow) -> None:
+        """Read no more of this half."""
+        half.phase = IGNORED
+        half.watch_offset = NEVER
+        self._release(half)
 
     def _release(self, half: HalfFlow) -> None:
         """Let go of the bytes kept for one half."""

@@ -85,10 +85,13 @@ class Kept(FlowSink):
     def __init__(self) -> None:
         self.flows: list[Flow] = []
 
-    def take(self, flow: Flow) -> bool:
+    def forgets(self, flow: Flow) -> bool:
+        """Nothing is forgotten."""
+        return False
+
+    def take(self, flow: Flow) -> None:
         """Keep ``flow``."""
         self.flows.append(flow)
-        return True
 
 
 def to_segment(packet: Packet, frame: int) -> Segment:
