@@ -166,7 +166,7 @@ def _read_client_extension(
     """One extension with its data in ``message[at:end]``."""
     if is_grease(number):
         return
-    parts.add_extension(number)
+    parts.add_extension(number, message, at - 4)
     size: i64 = end - at
     if number == EXTENSION_SERVER_NAME:
         # server_name_list: length, then name_type 0 (host_name), length, name (RFC 6066 section 3).

@@ -80,8 +80,8 @@ class ShapeParts:
         """Whether the hello could be read to its end: else there is no fingerprint."""
         self.ssl2: bool = False
 
-    def add_extension(self, number: i64) -> None:
-        """Note that the hello has extension ``number``."""
+    def add_extension(self, number: i64, message: bytes, at: i64) -> None:
+        """Note that the hello has extension ``number``, the two bytes at ``message[at]``."""
         place: i64 = number
         if number == _RENEGOTIATION_INFO:
             place = _SET_END
@@ -90,11 +90,13 @@ class ShapeParts:
         elif number >= _SET_END:
             place = -1
         if place >= 0:
-            bit: i64 = i64(1) << place
+            # Not `i64(1) << place`: mypyc makes that a shift of a 32-bit C int.
+            bit: i64 = 1
+            bit <<= place
             if self.extension_set & bit == 0:
                 self.extension_set |= bit
                 return
-        self.more_extensions += bytes([number >> 8, number & 0xFF])
+        self.more_extensions += message[at : at + 2]
 
     def has_extension(self, number: i64) -> bool:
         """Whether the hello has extension ``number``, one of the first 60."""

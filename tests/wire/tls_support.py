@@ -6,6 +6,7 @@ import subprocess
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from tempfile import TemporaryDirectory
 
 from pcapstall.wire.tls_event import HANDSHAKE, TlsEvent
@@ -58,7 +59,7 @@ def read_all(data: bytes, *, client: bool, cuts: tuple[int, ...] = ()) -> list[F
     reader = TlsReader(client, 0)
     found = []
     edges = [0, *sorted(cuts), len(data)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         found += drain(reader, data[start:end], start)
     return found
 
@@ -202,4 +203,4 @@ def shake(
         carry()
     done.client = b"".join(data for is_client, data in done.turns if is_client)
     done.server = b"".join(data for is_client, data in done.turns if not is_client)
-    return done, client.session
+    return done, None if done.error else client.session

@@ -1,0 +1,88 @@
+"""What came before TLS on a connection, and whose turn it was: layer inside layer, tunnels and proxies included.
+
+The layers themselves are in `preamble_layers` and `preamble_text`. Asked once a connection at most. Who spoke last,
+and when, is not known here.
+"""
+
+from typing import Final
+
+from pcapstall.wire.preamble_layers import BINARY_LAYERS, Layer
+from pcapstall.wire.preamble_text import text_layer
+
+__all__ = ["GREETING", "SERVER_FIRST_PORTS", "UNKNOWN", "name_preamble", "server_owes"]
+
+UNKNOWN: Final = "unknown"
+GREETING: Final = "greeting"
+_LAYERS_MAX: Final = 4
+
+_TUNNELS: Final = frozenset({"proxy_v1", "proxy_v2", "http_connect", "socks4", "socks4a", "socks5"})
+
+SERVER_FIRST_PORTS: Final[dict[int, str]] = {
+    21: "ftp",
+    22: "ssh",
+    24: "lmtp",
+    25: "smtp",
+    110: "pop3",
+    119: "nntp",
+    143: "imap",
+    433: "nnsp",
+    587: "submission",
+    2525: "smtp",
+    3306: "mysql",
+    4190: "sieve",
+    5900: "rfb",
+    6667: "irc",
+}
+"""Well-known ports of protocols in which the server speaks first (IANA service names; 2525 by custom)."""
+
+
+def name_preamble(client: bytes, server: bytes) -> str:
+    """What the client and the server said before TLS: ``smtp_starttls``, ``proxy_v1+postgresql``, ``unknown``.
+
+    ``client`` ends where its ClientHello begins; ``server`` may be empty or incomplete.
+    """
+    names: list[str] = []
+    while (client or server) and len(names) < _LAYERS_MAX:
+        layer = _layer(client, server)
+        if layer is None:
+            if client or not names:
+                names.append(UNKNOWN)
+            break
+        names.append(layer.name)
+        if layer.name not in _TUNNELS:
+            break
+        client, server = client[layer.client_len :], server[layer.server_len :]
+        if not client:
+            break
+    return "+".join(names)
+
+
+def server_owes(client: bytes, server: bytes, server_port: int) -> str:
+    """What the server owes before the client can go on: `GREETING`, the name of a layer that asked, or nothing.
+
+    ``client`` and ``server`` are the heads of the two streams so far. Empty when it is the client's turn, when a
+    request is not complete, and when the protocol is not known.
+    """
+    for _ in range(_LAYERS_MAX):
+        if not client and not server:
+            return GREETING if server_port in SERVER_FIRST_PORTS else ""
+        layer = _layer(client, server)
+        if layer is None:
+            return GREETING if not client and server_port in SERVER_FIRST_PORTS and b"\n" not in server else ""
+        if layer.owes:
+            return layer.name if client else GREETING
+        if layer.name not in _TUNNELS:
+            return ""
+        client, server = client[layer.client_len :], server[layer.server_len :]
+        if not client and layer.name not in {"proxy_v1", "proxy_v2"} and not server:
+            # The tunnel is open; what the port behind it speaks is not known.
+            return ""
+    return ""
+
+
+def _layer(client: bytes, server: bytes) -> Layer | None:
+    for recognise in BINARY_LAYERS:
+        layer = recognise(client, server)
+        if layer is not None:
+            return layer
+    return text_layer(client, server)
