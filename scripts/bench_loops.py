@@ -23,9 +23,10 @@ class Counting(FlowSink):
     def __init__(self) -> None:
         self.count: i64 = 0
 
-    def take(self, flow: Flow) -> None:
-        """Count ``flow``."""
+    def take(self, flow: Flow) -> bool:
+        """Count ``flow``; it is not kept."""
         self.count += 1
+        return False
 
 
 def read(cursor: FileCursor) -> i64:
