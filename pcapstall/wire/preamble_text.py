@@ -34,7 +34,7 @@ def _lines(data: bytes) -> list[bytes]:
 def _name(commands: list[bytes], client: bytes, server: bytes) -> str:
     if client.lstrip().startswith(b"<") and any(namespace in client for namespace in _XMPP_NAMESPACES):
         return "xmpp_starttls"
-    greeting = server[:16].upper()
+    greeting = server[:16].upper() if b"\n" in server else b""
     tagged = any(len(line.split()) == 2 and line.split()[1] == b"STARTTLS" for line in commands)
     if any(line.startswith(b"LHLO ") for line in commands):
         return "lmtp_starttls"
@@ -57,7 +57,7 @@ def _name(commands: list[bytes], client: bytes, server: bytes) -> str:
     if greeting.startswith(b"220"):
         # Nothing said yet, or nothing that only one of them knows.
         return "ftp_auth_tls" if b"FTP" in server[:256].upper() else "smtp_starttls"
-    return ""
+    return "starttls" if b"STARTTLS" in commands else ""
 
 
 def _owes(name: str, commands: list[bytes], client: bytes, server: bytes) -> bool:
@@ -65,6 +65,8 @@ def _owes(name: str, commands: list[bytes], client: bytes, server: bytes) -> boo
     if client and not client.endswith(b"\n") and name != "xmpp_starttls":
         return False
     replies = _lines(server)
+    if name == "starttls":
+        return not replies
     if name == "xmpp_starttls":
         if b"<starttls" in client:
             return b"<proceed" not in server and b"<failure" not in server
