@@ -18,6 +18,7 @@ from pcapstall.wire.tls_shape import (
     EXTENSION_SIGNATURE_ALGORITHMS,
     EXTENSION_SUPPORTED_VERSIONS,
     NO_SHAPE,
+    SET_END,
     HelloShape,
     ShapeParts,
     group_tuple,
@@ -29,6 +30,16 @@ from pcapstall.wire.tls_ssl2 import ssl2_header_len, ssl2_hello_len
 _BODY_OFFSET: Final = 4
 _RANDOM_OFFSET: Final = 6
 _SESSION_ID_OFFSET: Final = 38
+
+# The extensions whose data are looked at, as bits.
+_READ_INTO: Final = (
+    (1 << EXTENSION_SERVER_NAME)
+    | (1 << EXTENSION_SIGNATURE_ALGORITHMS)
+    | (1 << EXTENSION_ALPN)
+    | (1 << EXTENSION_SESSION_TICKET)
+    | (1 << EXTENSION_SUPPORTED_VERSIONS)
+    | (1 << EXTENSION_KEY_SHARE)
+)
 
 
 @final
@@ -153,7 +164,11 @@ def _read_client_body(message: bytes, end: i64, hello: ClientHello, parts: Shape
         if at + size > stop:
             hello.malformed = f"extension {number}"
             return
-        _read_client_extension(message, number, at, at + size, hello, parts)
+        if number < SET_END and parts.add_to_set(number):
+            if (_READ_INTO >> number) & 1 == 1:
+                _read_client_extension(message, number, at, at + size, hello, parts)
+        elif number & 0x0F0F != 0x0A0A or not is_grease(number):
+            parts.add_extension(number, message, at - 4)
         at += size
     if at != stop:
         hello.malformed = "extensions"
@@ -163,10 +178,7 @@ def _read_client_body(message: bytes, end: i64, hello: ClientHello, parts: Shape
 def _read_client_extension(
     message: bytes, number: i64, at: i64, end: i64, hello: ClientHello, parts: ShapeParts
 ) -> None:
-    """One extension with its data in ``message[at:end]``."""
-    if is_grease(number):
-        return
-    parts.add_extension(number, message, at - 4)
+    """One of the extensions in `_READ_INTO`, the first of its number, with its data in ``message[at:end]``."""
     size: i64 = end - at
     if number == EXTENSION_SERVER_NAME:
         # server_name_list: length, then name_type 0 (host_name), length, name (RFC 6066 section 3).

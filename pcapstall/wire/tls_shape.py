@@ -30,7 +30,7 @@ _NAME_LEN_MAX: Final = 255
 _GROUPS_MAX: Final = 1024
 
 # Extensions below 60 are bits of one number, since clients shuffle them; these two, far above, are bits 60 and 61.
-_SET_END: Final = 60
+SET_END: Final = 60
 _RENEGOTIATION_INFO: Final = 0xFF01
 
 
@@ -80,22 +80,22 @@ class ShapeParts:
         """Whether the hello could be read to its end: else there is no fingerprint."""
         self.ssl2: bool = False
 
+    def add_to_set(self, number: i64) -> bool:
+        """Note extension ``number``, below `SET_END`; False when it has come before."""
+        # Not `i64(1) << number`: mypyc makes that a shift of a 32-bit C int.
+        bit: i64 = 1
+        bit <<= number
+        if self.extension_set & bit != 0:
+            return False
+        self.extension_set |= bit
+        return True
+
     def add_extension(self, number: i64, message: bytes, at: i64) -> None:
-        """Note that the hello has extension ``number``, the two bytes at ``message[at]``."""
-        place: i64 = number
-        if number == _RENEGOTIATION_INFO:
-            place = _SET_END
-        elif number == EXTENSION_ECH:
-            place = _SET_END + 1
-        elif number >= _SET_END:
-            place = -1
-        if place >= 0:
-            # Not `i64(1) << place`: mypyc makes that a shift of a 32-bit C int.
-            bit: i64 = 1
-            bit <<= place
-            if self.extension_set & bit == 0:
-                self.extension_set |= bit
-                return
+        """Note extension ``number``, the two bytes at ``message[at]``, which is large or has come before."""
+        if number == _RENEGOTIATION_INFO and self.add_to_set(SET_END):
+            return
+        if number == EXTENSION_ECH and self.add_to_set(SET_END + 1):
+            return
         self.more_extensions += message[at : at + 2]
 
     def has_extension(self, number: i64) -> bool:
@@ -104,11 +104,11 @@ class ShapeParts:
 
     def extensions(self) -> list[int]:
         """All their numbers, ascending."""
-        found = [number for number in range(_SET_END) if self.has_extension(number)]
+        found = [number for number in range(SET_END) if self.has_extension(number)]
         found.extend(numbers_of(self.more_extensions))
-        if self.has_extension(_SET_END):
+        if self.has_extension(SET_END):
             found.append(_RENEGOTIATION_INFO)
-        if self.has_extension(_SET_END + 1):
+        if self.has_extension(SET_END + 1):
             found.append(EXTENSION_ECH)
         found.sort()
         return found

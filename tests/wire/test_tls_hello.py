@@ -218,7 +218,7 @@ MALFORMED = {
     "extensions": message(1, HEADER[4:] + b"\x00"),
     "extension 51": client_hello(server_name(b"b.example") + struct.pack("!HH", 51, 90) + bytes(9)),
     "server_name": client_hello(SIGNATURES + extension(0, b"\x00\x09\x00\x00\x01a")),
-    "application_layer_protocol_negotiation": client_hello(alpn(b"h2") + extension(16, b"\x00\x03\x05h2")),
+    "application_layer_protocol_negotiation": client_hello(extension(16, b"\x00\x03\x05h2")),
     "signature_algorithms": client_hello(extension(13, b"\x00\x03\x04\x03\x08")),
     "supported_versions": client_hello(extension(43, b"\x03\x03\x04")),
     "key_share": client_hello(extension(51, b"\x00\x05\x00\x1d\x00\x09\x00")),
