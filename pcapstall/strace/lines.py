@@ -1,0 +1,305 @@
+"""The reader of a strace: line by line to calls, halves of calls, signals, exits, remarks, continuations, unread lines.
+
+A pull cursor: `next()`, then look at the attributes. Nothing is allocated for a line but its name's lookup, and the
+memory it takes is a chunk and one half call a thread, whatever the file's size. What calls mean is `tracker`'s matter.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.core.frames import frame_ref
+from pcapstall.strace.body import (
+    CALL,
+    CONTINUATION,
+    DETACHED,
+    EXIT,
+    NOTHING,
+    OPEN,
+    PID_CHANGED,
+    RESUMED,
+    UNFINISHED,
+    UNREAD,
+    Body,
+    strip_interrupt,
+)
+from pcapstall.strace.clock import Clock
+from pcapstall.strace.feed import LineFeed
+from pcapstall.strace.leader import EPOCH, NO_STAMP, Leader
+from pcapstall.strace.model import Thread
+from pcapstall.strace.remarks import Remarks, begins_line, cut_remark
+from pcapstall.strace.syscalls import Syscall, Syscalls
+from pcapstall.strace.tasks import Threads
+
+_MAX_HALF: Final = 64 * 1024
+_MAX_JOINED: Final = 64 * 1024
+_MAX_JOINED_LINES: Final = 40
+_SPACE: Final = 32
+_CARET: Final = 94
+
+
+class StraceReader:
+    """One file. The attributes describe the line that `next` moved to, until the next `next`."""
+
+    def __init__(
+        self,
+        feed: LineFeed,
+        threads: Threads,
+        syscalls: Syscalls,
+        file_index: i64 = 0,
+        tid: i64 = -1,
+    ) -> None:
+        self.kind: i64 = 0
+        """CALL, UNFINISHED and so on, of `body`."""
+        self.line: i64 = 0
+        """Number of the line, the first is 1."""
+        self.ref: i64 = 0
+        """The line and its file in one number (`core.frames`)."""
+        self.thread: Thread = Thread(0)
+        self.syscall: Syscall = syscalls.other
+        self.time_ns: i64 = -1
+        """The stamp of the line; -1 when it has none. See `clock` for what it counts from."""
+        self.start_ns: i64 = -1
+        """When the call was entered."""
+        self.end_ns: i64 = -1
+        """When it returned; -1 when neither -T nor a second half tells."""
+        self.duration_ns: i64 = -1
+        self.half_ref: i64 = 0
+        """The line of the first half, for a resumed call whose first half was seen."""
+        self.args_lost: bool = False
+        """A second half whose first half is not in the trace: some arguments are missing."""
+        self.buf: bytes = b""
+        """Holds the text of the line: name, arguments, result, at the extents in `body`."""
+        self.args: bytes = b""
+        """Holds the arguments at `args_start`; for a resumed call they are put together."""
+        self.args_start: i64 = 0
+        self.args_end: i64 = 0
+        self.body: Body = Body()
+        self.clock: Clock = Clock()
+        self.threads: Threads = threads
+        self.syscalls: Syscalls = syscalls
+        self.file_index: i64 = file_index
+        self.first_unread: bytes = b""
+        self.first_unread_line: i64 = 0
+        self.has_durations: bool = False
+        """Some line had what -T prints."""
+        self.has_brackets: bool = False
+        self.detached_ref: i64 = 0
+        """The first line that says the tracer let go."""
+        self._calls: i64 = 0
+        self._others: list[int] = [0] * OPEN
+        self._tid: i64 = tid
+        self._feed: LineFeed = feed
+        self._leader: Leader = Leader()
+        self._peeked: Leader = Leader()
+        self._remarks: Remarks = Remarks()
+        self._saw_stamp: bool = False
+        self._saw_tid: bool = False
+
+    def next(self) -> bool:
+        """Move to the next line, or to the next call when one was broken over several. False at the end."""
+        feed = self._feed
+        if not feed.next():
+            return False
+        if feed.soft_breaks > 0:
+            self._others[CONTINUATION] += feed.soft_breaks
+        self.line = feed.first_number
+        self.ref = frame_ref(self.file_index, self.line)
+        tail = False
+        kind: i64 = self._classify(feed.text, feed.start, feed.end)
+        if kind == OPEN:
+            kind = self._join(feed.text[feed.start : feed.end])
+        elif kind == UNREAD:
+            if self.kind == UNFINISHED and self.body.read_tail(feed.text, feed.start, feed.end) == RESUMED:
+                kind = RESUMED
+                tail = True
+            else:
+                self._note_unread(feed.text[feed.start : feed.end])
+        self.kind = kind
+        if kind == CALL:
+            self._calls += 1
+        else:
+            self._others[kind] += 1
+        if tail:
+            self.time_ns = -1
+            self._resume(self.thread, self.syscall, -1)
+        elif kind <= EXIT:
+            self._place(kind)
+        return True
+
+    @property
+    def counts(self) -> list[int]:
+        """Lines of each kind so far; together they are all lines that were read."""
+        counts = list(self._others)
+        counts[CALL] = self._calls
+        return counts
+
+    @property
+    def names_tids(self) -> bool:
+        """Some line so far said whose it is."""
+        return self._saw_tid
+
+    def _classify(self, buf: bytes, start: i64, end: i64) -> i64:
+        self.buf = buf
+        if start < end and buf[start] == _CARET:
+            start = strip_interrupt(buf, start, end)
+        at: i64 = self._leader.read(buf, start, end)
+        # Trailing blanks: padded terminal lines, and "resumed> ) = 0 " of old ones.
+        while end > at and buf[end - 1] == _SPACE:
+            end -= 1
+        if at < end and buf[at] == _CARET:
+            at = strip_interrupt(buf, at, end)
+        if end - at > 2:
+            kind: i64 = self.body.read(buf, at, end)
+            if kind != NOTHING:
+                return kind
+        return self._remarks.kind(buf, start, end, self.threads, self.ref)
+
+    def _join(self, held: bytes) -> i64:
+        """A call without an end: read on until it ends, or a line begins that cannot be its rest."""
+        feed = self._feed
+        taken: i64 = 0
+        kind: i64 = OPEN
+        over = False
+        held = cut_remark(held, self.threads)
+        while taken < _MAX_JOINED_LINES:
+            if not feed.next():
+                over = True
+                break
+            piece = feed.text[feed.start : feed.end]
+            if self._begins(piece) or len(held) > _MAX_JOINED:
+                feed.back()
+                break
+            taken += 1 + feed.soft_breaks
+            held = cut_remark(held + piece, self.threads)
+            kind = self._classify(held, 0, len(held))
+            if kind != OPEN:
+                break
+        if over and kind == OPEN:
+            # The file ends inside the line: a call that was entered, as far as anybody knows.
+            held += b" <unfinished ...>"
+            kind = self._classify(held, 0, len(held))
+        if kind == OPEN or kind == NOTHING:
+            kind = UNREAD
+        if kind == UNREAD:
+            self._others[UNREAD] += taken
+            self._note_unread(held)
+        else:
+            self._others[CONTINUATION] += taken
+        return kind
+
+    def _begins(self, text: bytes) -> bool:
+        return begins_line(text, self._peeked, self._saw_stamp, self._saw_tid and not self.has_brackets)
+
+    def _place(self, kind: i64) -> None:
+        """Who and when: sets what the line alone does not tell."""
+        leader = self._leader
+        body = self.body
+        buf = self.buf
+        syscall = self.syscall
+        if kind <= RESUMED:
+            syscall = self.syscalls.at(buf, body.name_start, body.name_end)
+            self.syscall = syscall
+        threads = self.threads
+        tid: i64 = leader.tid
+        if tid < 0:
+            tid = self._tid
+        else:
+            self._saw_tid = True
+        if leader.bracketed:
+            self.has_brackets = True
+            thread = threads.of_bracket(tid, syscall if kind == RESUMED else None)
+        elif tid >= 0:
+            thread = threads.of(tid)
+        else:
+            thread = threads.unnamed()
+        if len(thread.end) > 0 and kind <= UNFINISHED:
+            thread = threads.renew(thread)
+        self.thread = thread
+        if leader.comm_end > 0:
+            comm = buf[leader.comm_start : leader.comm_end]
+            if comm != thread.comm:
+                thread.comm = comm
+        now: i64 = -1
+        if leader.stamp_kind != NO_STAMP:
+            self._saw_stamp = True
+            now = self.clock.place(leader.stamp_kind, leader.stamp_ns, leader.digits, leader.delta_ns)
+        elif self._feed.stamp_ns >= 0 and not self._saw_stamp:
+            now = self.clock.place(EPOCH, self._feed.stamp_ns, 9, -1)
+        self.time_ns = now
+        if now >= 0:
+            thread.last_ns = now
+        self.args = buf
+        self.args_start = body.args_start
+        self.args_end = body.args_end
+        self.start_ns = now
+        self.end_ns = -1
+        self.duration_ns = -1
+        if kind == CALL:
+            duration: i64 = body.duration_ns
+            if duration >= 0:
+                self.has_durations = True
+                self.duration_ns = duration
+                if now >= 0:
+                    self.end_ns = now + duration
+            thread.half = None
+        elif kind == RESUMED:
+            self._resume(thread, syscall, now)
+        elif kind == UNFINISHED:
+            self._suspend(thread, syscall, now)
+        elif kind == EXIT:
+            threads.ended(thread, buf[body.args_start : body.args_end], self.ref, now)
+
+    def _suspend(self, thread: Thread, syscall: Syscall, now: i64) -> None:
+        """Keep the first half with its thread."""
+        body = self.body
+        if body.half_end == DETACHED:
+            self.threads.ended(thread, b"detached", self.ref, now)
+            if self.detached_ref == 0:
+                self.detached_ref = self.ref
+        if body.half_end == PID_CHANGED and body.changed_pid > 0:
+            # A thread that executes a program takes the number of its process: the second half comes under that.
+            thread = self.threads.of(body.changed_pid)
+        if not body.again or thread.half is not syscall:
+            thread.half_args = b""
+            if syscall.code != 0 or syscall.fd_first:
+                end: i64 = body.args_end
+                if end > body.args_start + _MAX_HALF:
+                    end = body.args_start + _MAX_HALF
+                thread.half_args = self.buf[body.args_start : end]
+            thread.half_ns = now
+            thread.half_line = self.ref
+        thread.half = syscall
+
+    def _resume(self, thread: Thread, syscall: Syscall, now: i64) -> None:
+        """Join the second half to the first."""
+        body = self.body
+        self.args = self.buf
+        self.args_start = body.args_start
+        self.args_end = body.args_end
+        self.end_ns = now
+        self.start_ns = -1
+        duration: i64 = body.duration_ns
+        self.half_ref = 0
+        self.args_lost = True
+        if thread.half is syscall:
+            self.args_lost = False
+            self.half_ref = thread.half_line
+            self.start_ns = thread.half_ns
+            if syscall.code != 0 or syscall.fd_first:
+                self.args = thread.half_args + self.buf[body.args_start : body.args_end]
+                self.args_start = 0
+                self.args_end = len(self.args)
+        thread.half = None
+        if duration >= 0:
+            self.has_durations = True
+            if self.start_ns < 0 and now >= duration:
+                self.start_ns = now - duration
+        elif self.start_ns >= 0 and now >= self.start_ns:
+            duration = now - self.start_ns
+        self.duration_ns = duration
+
+    def _note_unread(self, text: bytes) -> None:
+        if self.first_unread_line == 0:
+            self.first_unread_line = self.line
+            self.first_unread = text[:200]

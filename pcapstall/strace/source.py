@@ -1,0 +1,172 @@
+"""Where the bytes of a strace come from: plain or compressed files, told by content, and pipes by way of a spool.
+
+A strace is read twice, so what comes by a pipe is copied to an unnamed temporary file first. Nothing here looks at
+lines; the module is not compiled, it is entered once a chunk.
+"""
+
+import os
+import stat
+import sys
+import tempfile
+import zlib
+from typing import BinaryIO, Final
+
+from pcapstall.core.errors import InputError
+
+CHUNK: Final = 128 * 1024
+_SPOOL_CHUNK: Final = 1024 * 1024
+_MAGICS: Final = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\x04\x22\x4d\x18", "lz4"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+)
+
+
+class TextSource:
+    """One file of text, readable any number of times; `open` starts it anew."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.compression = ""
+        """gzip, zstd, lz4, bzip2, xz; empty for plain text."""
+        self.size: int = 0
+        """Bytes of the file as it lies on disk."""
+        self._spool: BinaryIO | None = None
+        try:
+            if path == "-":
+                self._spool_from(sys.stdin.buffer)
+            elif not stat.S_ISREG(os.stat(path).st_mode):
+                if os.path.isdir(path):
+                    raise InputError(path, "is a directory")
+                with open(path, "rb") as pipe:
+                    self._spool_from(pipe)
+            with self.open_raw() as file:
+                head = file.read(8)
+                self.size = file.seek(0, os.SEEK_END)
+        except OSError as error:
+            raise InputError(path, error.strerror or str(error)) from error
+        for magic, name in _MAGICS:
+            if head.startswith(magic):
+                self.compression = name
+
+    def open(self) -> "TextStream":
+        """A stream from the first byte on."""
+        return TextStream(self)
+
+    def close(self) -> None:
+        """Give the spool's disk space back."""
+        if self._spool is not None:
+            self._spool.close()
+            self._spool = None
+
+    def _spool_from(self, pipe: BinaryIO) -> None:
+        spool = tempfile.TemporaryFile(prefix="pcapstall-")  # noqa: SIM115
+        try:
+            while chunk := pipe.read(_SPOOL_CHUNK):
+                spool.write(chunk)
+            spool.flush()
+        except BaseException:
+            spool.close()
+            raise
+        self._spool = spool
+
+    def open_raw(self) -> BinaryIO:
+        """The bytes as they lie on disk."""
+        if self._spool is not None:
+            # A descriptor of its own, but the offset is shared: streams of one spool are read one after the other.
+            file = os.fdopen(os.dup(self._spool.fileno()), "rb", buffering=0)
+            file.seek(0)
+            return file
+        return open(self.path, "rb", buffering=0)
+
+
+class TextStream:
+    """Chunks of one source. Damage ends the stream; `trouble` then says what was wrong."""
+
+    def __init__(self, source: TextSource, chunk_size: int = CHUNK) -> None:
+        self.path = source.path
+        self.trouble = ""
+        """Why reading ended before the end of the file; empty when it did not."""
+        self.chunk_size = chunk_size
+        try:
+            self._raw: BinaryIO = source.open_raw()
+        except OSError as error:
+            raise InputError(source.path, error.strerror or str(error)) from error
+        self._file: BinaryIO = _decompressed(source.compression, self._raw)
+        self._errors = _errors(source.compression)
+
+    def read(self) -> bytes:
+        """The next chunk, ``b""`` at the end."""
+        try:
+            return self._file.read(self.chunk_size)
+        except self._errors as error:
+            self.trouble = str(error) or type(error).__name__
+            return b""
+
+    def close(self) -> None:
+        """Close the file. A second call does nothing."""
+        self._file.close()
+        self._raw.close()
+
+
+class BytesStream(TextStream):
+    """A stream over bytes in memory, in chunks of any size: samples, and tests of chunk boundaries."""
+
+    def __init__(self, data: bytes, path: str = "memory", chunk_size: int = CHUNK) -> None:
+        self.path = path
+        self.trouble = ""
+        self.chunk_size = chunk_size
+        self._data = data
+        self._at = 0
+
+    def read(self) -> bytes:
+        """The next chunk, ``b""`` at the end."""
+        chunk = self._data[self._at : self._at + self.chunk_size]
+        self._at += len(chunk)
+        return chunk
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def _decompressed(compression: str, raw: BinaryIO) -> BinaryIO:
+    if compression == "gzip":
+        import gzip
+
+        return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
+    if compression == "bzip2":
+        import bz2
+
+        return bz2.BZ2File(raw)  # type: ignore[return-value]
+    if compression == "xz":
+        import lzma
+
+        return lzma.LZMAFile(raw)  # type: ignore[return-value]
+    if compression == "zstd":
+        import zstandard
+
+        stream: BinaryIO = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+        return stream
+    if compression == "lz4":
+        import lz4.frame
+
+        unpacked: BinaryIO = lz4.frame.open(raw, "rb")
+        return unpacked
+    return raw
+
+
+def _errors(compression: str) -> tuple[type[Exception], ...]:
+    """What a damaged stream raises, by compression."""
+    if compression == "xz":
+        import lzma
+
+        return (OSError, EOFError, lzma.LZMAError)
+    if compression == "zstd":
+        import zstandard
+
+        return (OSError, EOFError, zstandard.ZstdError)
+    if compression == "lz4":
+        return (OSError, EOFError, RuntimeError)
+    return (OSError, EOFError, zlib.error)
