@@ -339,7 +339,8 @@ def test_a_search_is_not_given_up_before_a_hello(data: bytes, draw: st.DataObjec
     if at >= 0:
         for end in range(max(2, at + 11), len(data) + 1):
             assert find_client_hello(data[:end], 0) == at
-    cut = draw.draw(st.integers(0, len(data)))
+    # Fewer bytes at the very beginning are believed, if nothing contradicts them.
+    cut = draw.draw(st.integers(min(11, len(data)), len(data)))
     assert find_client_hello(data[:cut], 0) in {NEED_MORE, at} or at == NOT_TLS
 
 
