@@ -35,16 +35,38 @@ class _Member(Protocol):
 class _GzipMember:
     def __init__(self) -> None:
         self._decoder = zlib.decompressobj(wbits=31)
+        self._error: zlib.error | None = None
         self.eof = False
         self.unused = b""
         self.hungry = True
 
     def feed(self, data: bytes) -> bytes:
-        out = self._decoder.decompress(self._decoder.unconsumed_tail + data, CHUNK)
+        if self._error is not None:
+            raise self._error
+        data = self._decoder.unconsumed_tail + data
+        before = self._decoder.copy()
+        try:
+            out = self._decoder.decompress(data, CHUNK)
+        except zlib.error as error:
+            # With the error all output of the call is lost, a whole small file when only its check sum is wrong.
+            self._error = error
+            self.hungry = False
+            return _creep(before, data)
         self.eof = self._decoder.eof
         self.unused = self._decoder.unused_data
         self.hungry = not self._decoder.unconsumed_tail and len(out) < CHUNK
         return out
+
+
+def _creep(decoder: Any, data: bytes) -> bytes:
+    """What comes out of ``data`` before the byte that is in error."""
+    parts = []
+    for at in range(len(data)):
+        try:
+            parts.append(decoder.decompress(data[at : at + 1]))
+        except zlib.error:
+            break
+    return b"".join(parts)
 
 
 class _LimitedMember:

@@ -22,6 +22,7 @@ _NOKIA_HEADER: Final = 20
 _MODIFIED_HEADER: Final = 24
 _SS990915_HEADER: Final = 28
 _RECORDS_TO_TRY: Final = 4
+_BYTES_TO_TRY: Final = 16384
 _MAX_ORIGLEN: Final = 128 << 20
 """More on the wire than this only counts against a variant."""
 _YEAR_S: Final = 366 * 86400
@@ -176,10 +177,11 @@ class PcapCursor(FileCursor):
         candidates = [_RECORD_HEADER, _MODIFIED_HEADER, _NOKIA_HEADER]
         if modified:
             candidates = [_MODIFIED_HEADER, _SS990915_HEADER]
-        head = self._peek_records(modified)
+        whole = self._peek_records(modified)
+        head = self.buf[self._pos : self._end]
         chosen = candidates[0]
         for header_len in candidates:
-            if not self._flaws(head, header_len):
+            if not self._flaws(head, header_len, whole):
                 chosen = header_len
                 break
         self._header_len = chosen
@@ -188,21 +190,27 @@ class PcapCursor(FileCursor):
         elif chosen != _RECORD_HEADER:
             self.format = "pcap-modified"
 
-    def _peek_records(self, wait: bool) -> bytes:
-        """The first records as far as they were read; with ``wait``, at least enough to tell the variants apart."""
-        if wait and self._refill(_SS990915_HEADER):
-            caplen = min(_u32(self.buf, self._pos + 8, self.big_endian), MAX_CAPLEN)
-            self._refill(_SS990915_HEADER + caplen + _SS990915_HEADER)
-        return self.buf[self._pos : self._end]
+    def _peek_records(self, modified: bool) -> bool:
+        """Have the first records in ``buf``; whether that is all there is.
 
-    def _flaws(self, head: bytes, header_len: int) -> int:
-        """How many things speak against records with ``header_len`` bytes of header."""
+        A pipe is not kept waiting for that, except for the modified magic, where there is nothing to fall back on.
+        """
+        if self.source.total_bytes is not None:
+            return not self._refill(_BYTES_TO_TRY)
+        if modified and self._refill(_SS990915_HEADER):
+            caplen = min(_u32(self.buf, self._pos + 8, self.big_endian), MAX_CAPLEN)
+            return not self._refill(_SS990915_HEADER + caplen + _SS990915_HEADER)
+        return False
+
+    def _flaws(self, head: bytes, header_len: int, whole: bool) -> int:
+        """How many things speak against records with ``header_len`` bytes of header, when ``head`` is the ``whole``."""
         big = self.big_endian
         flaws = 0
         at = 0
         first = _u32(head, 0, big) if len(head) >= 4 else 0
         for _ in range(_RECORDS_TO_TRY):
             if at + header_len > len(head):
+                flaws += whole and at < len(head)
                 break
             caplen = _u32(head, at + 8, big)
             origlen = _u32(head, at + 12, big)
@@ -216,6 +224,7 @@ class PcapCursor(FileCursor):
             elif header_len >= _MODIFIED_HEADER:
                 flaws += not _is_modified(head, at + 16, big)
             at += header_len + caplen
+            flaws += whole and at > len(head)
             if flaws:
                 break
         # Nothing to look at is no reason to believe in an odd variant.

@@ -1,62 +1,33 @@
 """The pcapng format, record by record: Enhanced, Simple and the obsolete Packet Block; other blocks are stepped over.
 
-Follows draft-ietf-opsawg-pcapng: several sections, each with its own byte order and list of interfaces, each interface
-with its own link type and clock. Rarely read parts of blocks are in `blocks`.
+Follows draft-ietf-opsawg-pcapng. What is between the packets is read by `sections`, options by `blocks`; only what is
+done for each packet is here.
 """
 
-from dataclasses import replace
 from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.capture.blocks import MULTIPLY, OPT_COMMENT, OPT_END, Interface, Options, Texts, u32
-from pcapstall.capture.info import CaptureInfo, InterfaceInfo
-from pcapstall.capture.reader import DAY_NS, MAX_CAPLEN, MAX_NS, MIN_NS, FileCursor
+from pcapstall.capture.blocks import MULTIPLY, OPT_COMMENT, OPT_END, u32
+from pcapstall.capture.reader import DAY_NS, MAX_CAPLEN, MAX_NS, MIN_NS
+from pcapstall.capture.sections import (
+    END,
+    ENHANCED_PACKET,
+    INTERFACE,
+    MAX_LOADED,
+    NOTHING,
+    PACKET,
+    RECORD,
+    SECTION_HEADER,
+    SIMPLE_PACKET,
+    STATISTICS,
+    SectionCursor,
+    is_read,
+)
 from pcapstall.capture.source import Source
 from pcapstall.core.errors import InputError
 from pcapstall.core.words import u16_be, u16_le, u32_be, u32_le
 
-SECTION_HEADER: Final = 0x0A0D0D0A
-_INTERFACE: Final = 1
-_PACKET: Final = 2
-_SIMPLE_PACKET: Final = 3
-_STATISTICS: Final = 5
-_ENHANCED_PACKET: Final = 6
-_DARWIN_PROCESS: Final = 0x80000001
-_NAMES: Final = {
-    SECTION_HEADER: "Section Header Block",
-    _INTERFACE: "Interface Description Block",
-    _PACKET: "Packet Block",
-    _SIMPLE_PACKET: "Simple Packet Block",
-    4: "Name Resolution Block",
-    _STATISTICS: "Interface Statistics Block",
-    _ENHANCED_PACKET: "Enhanced Packet Block",
-    9: "systemd Journal Export Block",
-    10: "Decryption Secrets Block",
-    0xBAD: "Custom Block",
-    0x40000BAD: "Custom Block",
-    _DARWIN_PROCESS: "process block",
-}
-_MIN_LEN: Final = {
-    SECTION_HEADER: 28,
-    _INTERFACE: 20,
-    _PACKET: 32,
-    _SIMPLE_PACKET: 16,
-    _STATISTICS: 24,
-    _ENHANCED_PACKET: 32,
-    _DARWIN_PROCESS: 16,
-}
-"""Blocks that are read, with the least length each can have; all others are stepped over."""
-
-_FRAMES: Final = (9, 0xBAD, 0x40000BAD)
-"""Blocks without a packet that Wireshark shows, and numbers, as frames all the same."""
-_MAX_BLOCK: Final = (128 << 20) + (128 << 10) + 32
-"""Longer blocks are damage; the limit is wiretap's."""
-_MAX_LOADED: Final = 16 << 20
-"""A block that is read lies in memory as a whole."""
-_MAX_INTERFACES: Final = 65536
-_ORDER_BIG: Final = b"\x1a\x2b\x3c\x4d"
-_ORDER_LITTLE: Final = b"\x4d\x3c\x2b\x1a"
 _HIGH_LIMIT: Final = 1 << 29
 """The upper half of a stamp that still fits 62 bits with ease."""
 _DROPS_UNKNOWN: Final = 0xFFFF
@@ -64,26 +35,13 @@ _DROPS_UNKNOWN: Final = 0xFFFF
 _EPB_FLAGS: Final = 2
 _EPB_DROPCOUNT: Final = 4
 
-# What `_other_block` found.
-_END: Final = 0
-_NOTHING: Final = 1
-_RECORD: Final = 2
 
-
-class PcapngCursor(FileCursor):
+class PcapngCursor(SectionCursor):
     """Records of a pcapng file. The first section header is read when the cursor is made."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self.format = "pcapng"
-        self._all: list[Interface] = []
-        self._texts = Texts()
-        self._first_big: bool = False
-        self._section_first: i64 = 0
-        """Index in ``_all`` of the section's interface 0."""
-        self._section_count: i64 = 0
         # Of the interface of the last record, copied out of its Interface:
-        self._selected: i64 = -1
         self._tick_ns: i64 = 0
         """Nanoseconds a tick; 0 when it is not as simple as that."""
         self._max_ticks: i64 = 0
@@ -91,7 +49,7 @@ class PcapngCursor(FileCursor):
         if not self._refill(28):
             left: i64 = self._end - self._pos
             raise InputError(self.path, f"the pcapng section header is cut: needed 28 bytes, got {left}")
-        if self._other_block(SECTION_HEADER) != _NOTHING:
+        if self._other_block(SECTION_HEADER) != NOTHING:
             first = self._damages[0]
             numbers = f": needed {first.needed}, got {first.got}" if first.needed >= 0 else ""
             raise InputError(self.path, f"the pcapng section header is damaged: {first.what}{numbers}")
@@ -115,14 +73,14 @@ class PcapngCursor(FileCursor):
             else:
                 kind = u32_le(buf, pos)
                 length = u32_le(buf, pos + 4)
-            if kind != _ENHANCED_PACKET:
+            if kind != ENHANCED_PACKET:
                 found: i64 = self._other_block(kind)
-                if found == _NOTHING:
+                if found == NOTHING:
                     continue
-                return found == _RECORD
+                return found == RECORD
             # Some writers forget to count the padding.
             total: i64 = (length + 3) & -4
-            if total < 32 or total > _MAX_LOADED:
+            if total < 32 or total > MAX_LOADED:
                 return self._bad_length(kind, length)
             if self._end - pos < total:
                 if not self._refill(total):
@@ -250,82 +208,28 @@ class PcapngCursor(FileCursor):
     def _other_block(self, kind: i64) -> i64:
         """Read or step over the block at ``_pos`` that is no Enhanced Packet Block."""
         if kind == SECTION_HEADER and not self._find_order():
-            return _END
-        big = self.big_endian
-        length: i64 = u32(self.buf, self._pos + 4, big)
-        total: i64 = (length + 3) & -4
-        least: i64 = _MIN_LEN.get(int(kind), 12)
-        if total < least or total > _MAX_BLOCK or (int(kind) in _MIN_LEN and total > _MAX_LOADED):
-            self._bad_length(kind, length)
-            return _END
-        if int(kind) not in _MIN_LEN:
-            return self._step_over(kind, length)
-        if not self._refill(total):
-            self._at_end(f"cut in {_name(kind)}", total)
-            return _END
-        trailer: i64 = u32(self.buf, self._pos + total - 4, big)
-        if trailer != length:
-            self._bad_trailer(kind, length, trailer)
-            return _END
-        found: i64 = _NOTHING
+            return END
+        if not is_read(kind):
+            return self._step_over(kind)
+        total: i64 = self._load(kind)
+        if total == 0:
+            return END
+        found: i64 = NOTHING
         if kind == SECTION_HEADER:
             found = self._section(total)
-        elif kind == _INTERFACE:
+        elif kind == INTERFACE:
             found = self._describe_interface(total)
-        elif kind == _STATISTICS:
+        elif kind == STATISTICS:
             found = self._statistics(total)
-        elif kind == _SIMPLE_PACKET:
+        elif kind == SIMPLE_PACKET:
             found = self._simple_packet(total)
-        elif kind == _PACKET:
+        elif kind == PACKET:
             found = self._old_packet(total)
         else:
-            pid = int(u32(self.buf, self._pos + 8, big))
-            self._texts.add_process(pid, self._options(12, total))
-        if found != _END:
+            found = self._process(total)
+        if found != END:
             self._pos += total
         return found
-
-    def _find_order(self) -> bool:
-        """Set the byte order from the section header at ``_pos``: until then its length cannot be read."""
-        if not self._refill(28):
-            return self._at_end("cut in a Section Header Block", 28)
-        order = self.buf[self._pos + 8 : self._pos + 12]
-        if order not in (_ORDER_BIG, _ORDER_LITTLE):
-            return self._damage(f"byte-order magic {order.hex(' ')} is none", -1, -1)
-        self.big_endian = order == _ORDER_BIG
-        return True
-
-    def _section(self, total: i64) -> i64:
-        at: i64 = self._pos + 12
-        major = u16_be(self.buf, at) if self.big_endian else u16_le(self.buf, at)
-        minor = u16_be(self.buf, at + 2) if self.big_endian else u16_le(self.buf, at + 2)
-        if major != 1 or minor not in (0, 2):
-            self._damage(f"pcapng version {major}.{minor} is not supported", -1, -1)
-            return _END
-        self._texts.add_section(self._options(24, total))
-        self._section_first = len(self._all)
-        self._section_count = 0
-        self._selected = -1
-        return _NOTHING
-
-    def _describe_interface(self, total: i64) -> i64:
-        at: i64 = self._pos + 8
-        linktype = u16_be(self.buf, at) if self.big_endian else u16_le(self.buf, at)
-        snaplen = u32(self.buf, at + 4, self.big_endian)
-        if len(self._all) >= _MAX_INTERFACES:
-            self._damage("more interfaces than any capture has", _MAX_INTERFACES, len(self._all) + 1)
-            return _END
-        self._all.append(Interface(len(self._all), int(linktype), int(snaplen), self._options(16, total)))
-        self._section_count += 1
-        return _NOTHING
-
-    def _statistics(self, total: i64) -> i64:
-        index: i64 = u32(self.buf, self._pos + 8, self.big_endian)
-        if index >= self._section_count:
-            self._count("statistics of an interface that the section does not describe", -1, -1)
-        else:
-            self._all[self._section_first + index].add_statistics(self._options(20, total))
-        return _NOTHING
 
     def _simple_packet(self, total: i64) -> i64:
         origlen: i64 = u32(self.buf, self._pos + 8, self.big_endian)
@@ -334,7 +238,7 @@ class PcapngCursor(FileCursor):
             caplen = origlen
         if self._section_count == 0 or caplen > MAX_CAPLEN:
             self._bad_packet(0, caplen, total - 16)
-            return _END
+            return END
         snaplen: i64 = self._all[self._section_first].snaplen
         if 0 < snaplen < caplen:
             caplen = snaplen
@@ -342,7 +246,7 @@ class PcapngCursor(FileCursor):
             self._select(0)
         self._hand_out(self._pos + 12, caplen, origlen)
         self.unstamped += 1
-        return _RECORD
+        return RECORD
 
     def _old_packet(self, total: i64) -> i64:
         buf = self.buf
@@ -358,7 +262,7 @@ class PcapngCursor(FileCursor):
         tail: i64 = self._pos + total - 4
         if index >= self._section_count or caplen > MAX_CAPLEN or data_end > tail:
             self._bad_packet(index, caplen, total - 32)
-            return _END
+            return END
         if index != self._selected:
             self._select(index)
         self._hand_out(at + 20, caplen, origlen)
@@ -367,40 +271,7 @@ class PcapngCursor(FileCursor):
         if data_end < tail:
             self._packet_options(data_end, tail)
         self._set_odd_time(high, low)
-        return _RECORD
-
-    def _step_over(self, kind: i64, length: i64) -> i64:
-        total: i64 = (length + 3) & -4
-        stepped: i64 = self._skip(total - 4)
-        if stepped < total - 4 or not self._refill(4):
-            stepped += self._end - self._pos
-            self._damage(f"cut in {_name(kind)}", total, stepped)
-            return _END
-        trailer: i64 = u32(self.buf, self._pos, self.big_endian)
-        if trailer != length:
-            self._bad_trailer(kind, length, trailer)
-            return _END
-        self._pos += 4
-        if int(kind) in _FRAMES:
-            self.frame += 1
-            self.ref += 1
-            self._not_packets += 1
-        return _NOTHING
-
-    def _options(self, start: i64, total: i64) -> Options:
-        options = Options(self.buf, self._pos + start, self._pos + total - 4, self.big_endian)
-        if options.overrun >= 0:
-            self._count("options longer than their block", options.overrun, 0)
-        return options
-
-    def _bad_length(self, kind: i64, length: i64) -> bool:
-        least = _MIN_LEN.get(int(kind), 12)
-        if length < least:
-            return self._damage(f"{_name(kind)} with an impossible length", least, length)
-        return self._damage(f"{_name(kind)} longer than any is", _MAX_BLOCK, length)
-
-    def _bad_trailer(self, kind: i64, length: i64, trailer: i64) -> bool:
-        return self._damage(f"the two lengths of {_name(kind)} differ", length, trailer)
+        return RECORD
 
     def _bad_packet(self, index: i64, caplen: i64, room: i64) -> bool:
         if index >= self._section_count:
@@ -410,24 +281,3 @@ class PcapngCursor(FileCursor):
         if caplen > MAX_CAPLEN:
             return self._damage("a record longer than any capture has", MAX_CAPLEN, caplen)
         return self._damage("a packet longer than its block", caplen, room)
-
-    def _interfaces(self) -> tuple[InterfaceInfo, ...]:
-        return tuple([interface.info() for interface in self._all])
-
-    def info(self) -> CaptureInfo:
-        """The summary of what was read so far."""
-        texts = self._texts
-        return replace(
-            super().info(),
-            byte_order="big" if self._first_big else "little",
-            application=texts.application,
-            os=texts.os,
-            comments=tuple(texts.comments),
-            packet_comments=texts.packet_comments(),
-            processes=tuple(texts.processes),
-        )
-
-
-def _name(kind: i64) -> str:
-    name = _NAMES.get(int(kind), f"block of unknown type {hex(kind)}")
-    return ("an " if name[0] in "IE" else "a ") + name

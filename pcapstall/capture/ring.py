@@ -98,8 +98,9 @@ class Ring:
         if stat.S_ISDIR(status.st_mode):
             return False
         identity = (status.st_dev, status.st_ino)
-        before = self._seen.setdefault(identity, path)
-        if before is path:
+        before = self._seen.get(identity)
+        if before is None:
+            self._seen[identity] = path
             return False
         other = "" if before == path else f" (as {before})"
         self.warnings.append(CaptureWarning(path, 0, -1, f"named more than once{other}, read once"))

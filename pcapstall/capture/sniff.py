@@ -61,7 +61,7 @@ _TEXTS: Final[tuple[tuple[str, str], ...]] = (
     (r"\s*(<\?xml|<pdml|<psml)", "an XML file"),
     (r"\s*[\[{]\s*(\"|[\[{\]}])", "JSON"),
     (
-        r"(\[pid +\d+\] |\d+ +)?(\d[\d:.]+ )?([a-z_0-9]+\(.*|[a-z_0-9]+ resumed|\+\+\+ |--- SIG)",
+        r"(\[pid +\d+\] |\d+ +)?(\d[\d:.]+ )?(execve\(|\w+\(.*( = |<unfinished)|<\.{3} \w+ resumed|\+{3} |--- SIG)",
         "strace's output: give it as --strace",
     ),
     (
@@ -108,15 +108,15 @@ def why_not_a_capture(head: bytes) -> str:
 
 def _as_text(head: bytes) -> str | None:
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return head.decode("utf-16", "replace")
+        return head[: len(head) & -2].decode("utf-16", "replace")
     try:
-        text = head.decode("utf-8")
+        text = head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if error.start < len(head) - 3:
             return None
-        text = head[: error.start].decode("utf-8")
+        text = head[: error.start].decode("utf-8-sig")
     printable = sum(character.isprintable() or character in "\t\r\n\f\x1b" for character in text)
-    return text.removeprefix("\ufeff") if printable == len(text) else None
+    return text if printable == len(text) else None
 
 
 def _kind_of_text(text: str) -> str:
