@@ -1,7 +1,7 @@
 """The files of one capture, put in order: which there are, which start when, which cannot be read.
 
-Every file is opened once to read its first record, and closed again until its turn comes, so that a ring of hundreds
-needs neither hundreds of descriptors nor hundreds of buffers. Records are handed out by `captures`.
+Each of many files is opened once to read its first record, and closed again until its turn comes, so that a ring of
+hundreds needs neither hundreds of descriptors nor hundreds of buffers. Records are handed out by `captures`.
 """
 
 import glob
@@ -23,18 +23,20 @@ _KEEP_OPEN: Final = 4
 class RingFile:
     """One file: where it starts, and its cursor as long as it is open."""
 
-    def __init__(self, path: str, cursor: FileCursor, first_ns: int) -> None:
+    def __init__(self, path: str, cursor: FileCursor) -> None:
         self.path = path
         self.cursor = cursor
         """The closed cursor of a file that is not being read still knows what was read."""
-        self.first_ns = first_ns
+        self.first_ns: int = MAX_NS
         """Stamp of its first record; MAX_NS without one, so that it comes last."""
         self.size = cursor.source.total_bytes
         self.index = 0
         self.reopens = False
         """Whether it was closed after its first record was read."""
+        self.looked_at = False
+        """Whether the first record was looked for."""
         self.has_record = False
-        """Whether the first record was read and waits in the cursor."""
+        """Whether it was found, and waits in the cursor."""
 
     def info(self) -> CaptureInfo:
         """What was read of it. A file whose turn never came has no packets, though its first record was looked at."""
@@ -56,7 +58,7 @@ class Ring:
         names = self._expand(paths)
         for name in names:
             if not self._is_double(name):
-                self._look_at(name, len(names) > _KEEP_OPEN)
+                self._open(name, len(names))
         # A stable sort: files without a stamp keep the order in which they were named.
         self.files.sort(key=lambda file: file.first_ns)
         for index, file in enumerate(self.files):
@@ -74,6 +76,9 @@ class Ring:
             except InputError as error:
                 self.failed.append(error)
                 return False
+            file.looked_at = False
+        if not file.looked_at:
+            file.looked_at = True
             file.has_record = file.cursor.next()
         return file.has_record
 
@@ -106,18 +111,23 @@ class Ring:
         self.warnings.append(CaptureWarning(path, 0, -1, f"named more than once{other}, read once"))
         return True
 
-    def _look_at(self, path: str, close: bool) -> None:
+    def _open(self, path: str, count: int) -> None:
+        """Open one of ``count`` files, and look where it starts."""
         try:
             cursor = open_capture(path, 0, self.stop)
         except InputError as error:
             self.failed.append(error)
             return
-        has_record = cursor.next()
-        stamped = has_record and cursor.unstamped < cursor.packets
-        file = RingFile(path, cursor, cursor.ts_ns if stamped else MAX_NS)
-        file.has_record = has_record
+        file = RingFile(path, cursor)
         self.files.append(file)
+        if count == 1:
+            # There is nothing to order, and a pipe may be long in bringing its first packet.
+            return
+        file.looked_at = True
+        file.has_record = cursor.next()
+        if file.has_record and cursor.unstamped < cursor.packets:
+            file.first_ns = int(cursor.ts_ns)
         # A pipe cannot be opened twice.
-        if close and has_record and cursor.source.total_bytes is not None and path not in STDIN:
+        if count > _KEEP_OPEN and file.has_record and file.size is not None and path not in STDIN:
             cursor.close()
             file.reopens = True

@@ -196,6 +196,30 @@ def test_a_fifo_may_stand_among_files(tmp_path: Path) -> None:
     captures.close()
 
 
+def test_a_live_pipe_is_opened_before_its_first_packet(tmp_path: Path) -> None:
+    fifo = tmp_path / "pipe.pcap"
+    os.mkfifo(fifo)
+    data = pcap(1)
+    opened, done = threading.Event(), threading.Event()
+
+    def write_slowly() -> None:
+        with fifo.open("wb", buffering=0) as file:
+            file.write(data[:24])
+            opened.wait(10)
+            file.write(data[24:])
+        done.set()
+
+    thread = threading.Thread(target=write_slowly)
+    thread.start()
+    captures = open_captures([str(fifo)])
+    assert not done.is_set()
+    assert [info.format for info in captures.infos()] == ["pcap-us"]
+    opened.set()
+    assert len(drain(captures)) == 1
+    thread.join()
+    captures.close()
+
+
 def test_a_file_that_went_away_before_its_turn_is_told(tmp_path: Path) -> None:
     paths = write(tmp_path, **{f"f{n}": pcap(n) for n in range(8)})
     captures = open_captures(list(paths.values()))
