@@ -1,0 +1,98 @@
+"""Where the capture was taken: at the client, at the server, between them, or on one host with both.
+
+Told by the halves of the TCP handshake, which take the round trip to the server and to the client; by loopback
+addresses; by a TTL that no router has touched. What may be concluded from there is not decided here.
+"""
+
+from typing import Final
+
+from pcapstall.diagnose.knowledge import Knowledge, Pair, client_key
+from pcapstall.flows.flow import NEVER, Flow
+
+CLIENT: Final = "client"
+SERVER: Final = "server"
+MIDDLE: Final = "middle"
+LOCAL: Final = "local"
+UNKNOWN: Final = "unknown"
+
+HIGH: Final = "high"
+MEDIUM: Final = "medium"
+
+Point = tuple[str, str | None]
+"""The capture point and its confidence; None for `UNKNOWN`."""
+
+LOCAL_NS: Final = 50_000
+"""Both ends answer within this time: they are on the capturing host."""
+FRESH_TTLS: Final = (64, 128, 255)
+"""What hosts send with: a packet that has it was not routed."""
+_SMALL: Final = 3
+"""A part is small when it is at most one of so many."""
+_VERY_SMALL: Final = 5
+
+
+class PointFinder:
+    """Finds the capture point of pairs of hosts and of flows."""
+
+    def __init__(self, knowledge: Knowledge, at: str = "", loopback_files: frozenset[int] = frozenset()) -> None:
+        self._knowledge = knowledge
+        self._at = at
+        """What the user says; overrides everything."""
+        self._loopback_files = loopback_files
+        """Files whose only link type is a loopback's."""
+
+    def of_pair(self, hosts: bytes, pair: Pair) -> Point:
+        """From the addresses of two hosts and the smallest times of all their handshakes."""
+        if self._at:
+            return self._at, HIGH
+        if _is_one_host(hosts):
+            return LOCAL, HIGH
+        point = by_times(pair.syn_synack_ns, pair.synack_ack_ns)
+        if point[0] == UNKNOWN:
+            point = by_times(pair.retried_syn_synack_ns, pair.retried_synack_ack_ns)
+        return with_ttls(point, pair.client_ttl, pair.server_ttl)
+
+    def of_flow(self, flow: Flow) -> Point:
+        """The capture point of a flow's pair of hosts."""
+        return self.of_pair(client_key(flow)[:-4], self._knowledge.pair_of(flow))
+
+
+def by_times(to_server_ns: int, to_client_ns: int) -> Point:
+    """From the round trips from here to the server and to the client; `NEVER` for one that is not known."""
+    if NEVER in (to_server_ns, to_client_ns):
+        return UNKNOWN, None
+    if to_server_ns < LOCAL_NS and to_client_ns < LOCAL_NS:
+        return LOCAL, MEDIUM
+    if to_client_ns * _SMALL <= to_server_ns:
+        return CLIENT, HIGH if to_client_ns * _VERY_SMALL <= to_server_ns else MEDIUM
+    if to_server_ns * _SMALL <= to_client_ns:
+        return SERVER, HIGH if to_server_ns * _VERY_SMALL <= to_client_ns else MEDIUM
+    return MIDDLE, MEDIUM
+
+
+def with_ttls(point: Point, client_ttl: int, server_ttl: int) -> Point:
+    """``point``, with what TTLs say of it: a routed packet was not sent here. 0 or -1 for a TTL that is not known.
+
+    When both are fresh they say nothing: namespaces and bridges route nothing away.
+    """
+    client_fresh, server_fresh = client_ttl in FRESH_TTLS, server_ttl in FRESH_TTLS
+    if client_ttl <= 0 or server_ttl <= 0 or (client_fresh and server_fresh) or point[0] == LOCAL:
+        return point
+    where = CLIENT if client_fresh else SERVER if server_fresh else MIDDLE
+    if point[0] == UNKNOWN:
+        return where, MEDIUM
+    if point[0] == where:
+        return where, HIGH if where != MIDDLE else MEDIUM
+    if MIDDLE in (point[0], where):
+        # Near one end, but a router away from it, or not routed and yet some way off: not at that end for certain.
+        return (MIDDLE, MEDIUM) if where == MIDDLE else (UNKNOWN, None)
+    return UNKNOWN, None
+
+
+def _is_one_host(hosts: bytes) -> bool:
+    """Whether both addresses are loopback's, or one and the same."""
+    client, server = hosts[: len(hosts) // 2], hosts[len(hosts) // 2 :]
+    if client == server:
+        return True
+    if len(client) == 4:
+        return client[0] == server[0] == 127
+    return False

@@ -1,0 +1,177 @@
+"""What all flows of a capture say together: round trips between two hosts, who speaks TLS, who connected when.
+
+Filled flow by flow while the capture is read, in small change; asked when a stalled flow is diagnosed. More flows may
+settle what one leaves open, so nothing here judges.
+"""
+
+from array import array
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.diagnose.intervals import Intervals
+from pcapstall.flows.flow import COPY, NEVER, Flow
+from pcapstall.wire.segment import RST, SYN
+
+CONNECTIONS_MAX: Final = 1_000_000
+"""Connections remembered by their times; later ones are not asked about races."""
+
+
+class Pair:
+    """Two hosts: the smallest times of their TCP handshakes, retried ones left out."""
+
+    def __init__(self) -> None:
+        self.syn_synack_ns: i64 = NEVER
+        """SYN to SYN-ACK: from here to the server and back."""
+        self.synack_ack_ns: i64 = NEVER
+        """SYN-ACK to ACK: from here to the client and back."""
+        self.retried_syn_synack_ns: i64 = NEVER
+        """The same of handshakes with a repeated SYN or SYN-ACK, from the SYN that the SYN-ACK's TSecr answers."""
+        self.retried_synack_ack_ns: i64 = NEVER
+        self.client_ttl: i64 = 0
+        """Of the client's packets; 0 while not known, -1 when they differ."""
+        self.server_ttl: i64 = 0
+        self.healthy: i64 = 0
+        """Flows that are not shown one by one."""
+
+    def see_ttls(self, client_ttl: i64, server_ttl: i64) -> None:
+        """Take in the TTLs of another flow; 0 for one that is not known."""
+        if client_ttl != 0:
+            if self.client_ttl == 0:
+                self.client_ttl = client_ttl
+            elif self.client_ttl != client_ttl:
+                self.client_ttl = -1
+        if server_ttl != 0:
+            if self.server_ttl == 0:
+                self.server_ttl = server_ttl
+            elif self.server_ttl != server_ttl:
+                self.server_ttl = -1
+
+    def rtt_ns(self) -> i64:
+        """The smallest time from here to the server and back; 0 when it is not known."""
+        if self.syn_synack_ns == NEVER:
+            return 0
+        return self.syn_synack_ns
+
+
+class Knowledge:
+    """What was learned from the flows so far."""
+
+    def __init__(self) -> None:
+        self.pairs: dict[bytes, Pair] = {}
+        """By the addresses of client and server."""
+        self.tls_endpoints: set[bytes] = set()
+        """Address and port of servers that were sent a ClientHello."""
+        self.connected_keys: list[bytes] = []
+        """Of each flow whose handshake was seen from the SYN on, as its client sent it."""
+        self.connected_syn_ns: array[int] = array("q")
+        self.connected_ack_ns: array[int] = array("q")
+
+    def learn(self, flow: Flow, intervals: Intervals) -> Pair:
+        """Take in one finished flow, which ``intervals`` has just measured; returns its pair of hosts."""
+        key = client_key(flow)
+        half: i64 = (len(key) - 4) >> 1
+        hosts = key[: half + half]
+        pair = self.pairs.get(hosts)
+        if pair is None:
+            pair = Pair()
+            self.pairs[hosts] = pair
+        if flow.ack_ref != 0 and flow.syn_ref != 0:
+            if flow.syn_retries == 0 and flow.syn_ack_retries == 0:
+                if 0 <= intervals.syn_synack < pair.syn_synack_ns:
+                    pair.syn_synack_ns = intervals.syn_synack
+                if 0 <= intervals.synack_ack < pair.synack_ack_ns:
+                    pair.synack_ack_ns = intervals.synack_ack
+            elif flow.notes is not None:
+                to_server, to_client = own_round_trips(flow)
+                if to_server < pair.retried_syn_synack_ns:
+                    pair.retried_syn_synack_ns = to_server
+                if to_client < pair.retried_synack_ack_ns:
+                    pair.retried_synack_ack_ns = to_client
+            if len(self.connected_keys) < CONNECTIONS_MAX:
+                self.connected_keys.append(key)
+                self.connected_syn_ns.append(flow.syn_ns)
+                self.connected_ack_ns.append(flow.ack_ns)
+        if flow.notes is not None:
+            client_ttl, server_ttl = first_ttls(flow)
+            pair.see_ttls(client_ttl, server_ttl)
+        if flow.client_hello_first_ref != 0:
+            self.tls_endpoints.add(server_endpoint(key))
+        return pair
+
+    def pair_of(self, flow: Flow) -> Pair:
+        """The hosts of a flow that was learned."""
+        key = client_key(flow)
+        return self.pairs[key[: len(key) - 4]]
+
+
+def client_key(flow: Flow) -> bytes:
+    """The flow's key with the client as source: src dst sport dport."""
+    if flow.opener_is_client:
+        return flow.key
+    return flow.answer_key
+
+
+def client_address(key: bytes) -> bytes:
+    """The source address in a key."""
+    return key[: (len(key) - 4) >> 1]
+
+
+def server_address(key: bytes) -> bytes:
+    """The destination address in a key."""
+    return key[(len(key) - 4) >> 1 : len(key) - 4]
+
+
+def server_endpoint(key: bytes) -> bytes:
+    """Destination address and port in a key."""
+    half: i64 = (len(key) - 4) >> 1
+    return key[half : half + half] + key[len(key) - 2 :]
+
+
+def own_round_trips(flow: Flow) -> tuple[i64, i64]:
+    """The round trips to the server and to the client of one handshake with repeated segments; `NEVER` when unknown.
+
+    The SYN-ACK's TSecr tells which SYN it answers (RFC 7323 section 3.2), and an ACK answers a SYN-ACK at once.
+    """
+    to_server: i64 = NEVER
+    to_client: i64 = NEVER
+    syn_ns: i64 = -1
+    syn_tsval: i64 = -1
+    syn_ack_ns: i64 = -1
+    notes = flow.notes
+    if notes is None:
+        return to_server, to_client
+    client = flow.client()
+    for note in notes:
+        if note.kind == COPY or note.flags & RST != 0:
+            continue
+        if note.half is client:
+            if note.flags & SYN != 0:
+                syn_ns = note.ns
+                syn_tsval = note.tsval
+            elif syn_ack_ns >= 0:
+                to_client = note.ns - syn_ack_ns
+                break
+        elif note.flags & SYN != 0:
+            syn_ack_ns = note.ns
+            if syn_tsval >= 0 and note.tsecr == syn_tsval and note.ns - syn_ns < to_server:
+                to_server = note.ns - syn_ns
+    return to_server, to_client
+
+
+def first_ttls(flow: Flow) -> tuple[i64, i64]:
+    """The TTLs of client and server; 0 where not known. A RST may have been sent by something else on the path."""
+    client_ttl: i64 = 0
+    server_ttl: i64 = 0
+    notes = flow.notes
+    if notes is not None:
+        client = flow.client()
+        for note in notes:
+            if note.flags & RST != 0 or note.kind == COPY:
+                continue
+            if note.half is client:
+                if client_ttl == 0:
+                    client_ttl = note.ttl
+            elif server_ttl == 0:
+                server_ttl = note.ttl
+    return client_ttl, server_ttl

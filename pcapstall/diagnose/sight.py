@@ -1,0 +1,63 @@
+"""What the capture lacks of a flow: a whole direction, acknowledged bytes, the beginning of a hello.
+
+Such gaps are the capture's, never the network's: an interval whose end may lie in one is not open. And an alert ends
+what would be open otherwise.
+"""
+
+from mypy_extensions import i64
+
+from pcapstall.flows.flow import Flow, HalfFlow
+from pcapstall.wire.tls_names import FATAL
+
+
+def is_one_sided(flow: Flow) -> bool:
+    """Whether only one direction was captured of a connection whose other side was there: it was acknowledged."""
+    if flow.opener.packets == 0:
+        return flow.opener.base_seq >= 0
+    if flow.answerer.packets == 0:
+        return flow.answerer.base_seq >= 0
+    return False
+
+
+def misses_bytes(half: HalfFlow) -> bool:
+    """Whether the peer acknowledged bytes of ``half`` that the capture does not hold."""
+    acked: i64 = half.acked_offset
+    if half.fin_ref != 0:
+        # The FIN takes one number after the payload.
+        acked -= 1
+    return acked > half.payload_bytes
+
+
+def answers_otherwise(flow: Flow, server: HalfFlow) -> bool:
+    """Whether the server answered the ClientHello with bytes, and no ServerHello can be seen in them: they are no TLS,
+    or were cut off by the snap length."""
+    if server.payload_bytes <= flow.server_tls_offset or server.alert_ref != 0:
+        return False
+    # Behind a hole lies the rest of a flight whose beginning is still to come.
+    return server.hole_end <= server.hole_offset
+
+
+def partial_has_first(flow: Flow) -> bool:
+    """Whether the first byte of a ClientHello that never was complete is in the capture."""
+    client = flow.client()
+    return flow.partial_hello_ref != 0 and not (client.hole_end > client.hole_offset and client.hole_offset <= 0)
+
+
+def until_alert(flow: Flow, end_ns: i64) -> i64:
+    """``end_ns``, or the first fatal alert before it: nobody waits for a handshake that was refused."""
+    alerts = flow.alerts
+    if alerts is None:
+        return end_ns
+    for alert in alerts:
+        if (alert.level == FATAL or alert.inferred) and alert.ns < end_ns:
+            return alert.ns
+    return end_ns
+
+
+def tls_server(flow: Flow) -> HalfFlow:
+    """Who answers the ClientHello."""
+    if flow.client_hello_first_ref != 0:
+        if flow.tls_client_is_opener:
+            return flow.answerer
+        return flow.opener
+    return flow.server()

@@ -1,0 +1,79 @@
+"""The names of the intervals, and above which length each of them has stalled.
+
+The order is that of a handshake. What lies between which events is measured in `intervals`.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+NAMES: Final = (
+    "syn_synack",
+    "synack_ack",
+    "ack_ch",
+    "ch_span",
+    "ch_ack",
+    "ch_sh",
+    "hrr_ch2",
+    "ch2_sh",
+    "sh_cfin",
+    "ch_fin",
+    "ch_close",
+    "ack_close",
+)
+"""In the order of a handshake. The first nine can stall, the others are lifetimes."""
+STALL_NAMES: Final = NAMES[:9]
+
+# Positions in `NAMES`, for `Intervals.stalled`.
+NONE: Final = -1
+SYN_SYNACK: Final = 0
+SYNACK_ACK: Final = 1
+ACK_CH: Final = 2
+CH_SPAN: Final = 3
+CH_ACK: Final = 4
+CH_SH: Final = 5
+HRR_CH2: Final = 6
+CH2_SH: Final = 7
+SH_CFIN: Final = 8
+
+
+class Thresholds:
+    """Above which length an interval has stalled, in nanoseconds."""
+
+    def __init__(self, default: i64, ch_ack: i64) -> None:
+        self.syn_synack: i64 = default
+        self.synack_ack: i64 = default
+        self.ack_ch: i64 = default
+        self.ch_span: i64 = default
+        self.ch_ack: i64 = ch_ack
+        """Beyond the round trip: RFC 9293 section 3.8.6.3 lets an ACK be delayed for less than 500 ms."""
+        self.ch_sh: i64 = default
+        self.hrr_ch2: i64 = default
+        self.ch2_sh: i64 = default
+        self.sh_cfin: i64 = default
+
+    def least(self) -> i64:
+        """The smallest of them: a flow that has nothing as long has not stalled."""
+        least: i64 = self.syn_synack
+        for value in (
+            self.synack_ack,
+            self.ack_ch,
+            self.ch_span,
+            self.ch_ack,
+            self.ch_sh,
+            self.hrr_ch2,
+            self.ch2_sh,
+            self.sh_cfin,
+        ):
+            if value < least:
+                least = value
+        return least
+
+
+def make_thresholds(lengths: dict[str, int]) -> Thresholds:
+    """From ``default`` and the intervals that have their own; the names are those of `STALL_NAMES`."""
+    default = lengths["default"]
+    thresholds = Thresholds(default, default)
+    for name in STALL_NAMES:
+        setattr(thresholds, name, lengths.get(name, default))
+    return thresholds

@@ -1,0 +1,77 @@
+"""What is concluded about one flow: a cause, how sure that is, what it rests on, and what would make it certain.
+
+Plain frozen values. The rules beside this module make them and the report shows them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+# cause, and the names of parts
+NETWORK: Final = "network"
+CLIENT_PROCESS: Final = "client_process"
+SERVER_PROCESS: Final = "server_process"
+CLIENT_KERNEL: Final = "client_kernel"
+SERVER_KERNEL: Final = "server_kernel"
+CAPTURE: Final = "capture"
+UNKNOWN: Final = "unknown"
+AWAIT_SERVER: Final = "await_server"
+
+# side
+CLIENT: Final = "client"
+SERVER: Final = "server"
+
+# confidence
+HIGH: Final = "high"
+MEDIUM: Final = "medium"
+LOW: Final = "low"
+
+_RANK: Final = {HIGH: 2, MEDIUM: 1, LOW: 0}
+
+SIDES: Final[Mapping[str, str | None]] = {
+    NETWORK: NETWORK,
+    CLIENT_PROCESS: CLIENT,
+    CLIENT_KERNEL: CLIENT,
+    SERVER_PROCESS: SERVER,
+    SERVER_KERNEL: SERVER,
+    CAPTURE: None,
+    UNKNOWN: None,
+}
+"""Whose a cause is."""
+
+
+def at_most(confidence: str, cap: str) -> str:
+    """The lower of two confidences."""
+    return confidence if _RANK[confidence] <= _RANK[cap] else cap
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One sentence that a verdict rests on."""
+
+    text: str
+    refs: tuple[int, ...] = ()
+    """The frames that show it (core.frames)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The conclusion about one flow."""
+
+    cause: str
+    reason: str
+    confidence: str
+    sentence: str
+    """The whole verdict in one sentence, without a full stop."""
+    evidence: Sequence[Fact] = ()
+    would_settle: str = ""
+    """What would make it certain; empty when it is."""
+    parts: Mapping[str, int] = field(default_factory=dict)
+    """What the stalled interval is made of; they add up to it. Empty when nothing stalled."""
+    named_side: str | None = None
+    """The side, where the cause alone does not name one."""
+
+    @property
+    def side(self) -> str | None:
+        """client, server, network or None."""
+        return self.named_side if self.named_side is not None else SIDES[self.cause]

@@ -1,0 +1,8 @@
+"""From paths to a report: captures are read, flows followed, measured and judged, and the findings put together.
+
+`analyse` is the way in, for the command line and for programs. Nothing is drawn here and nothing is printed.
+"""
+
+from pcapstall.pipeline.analysis import Analysis, Options, analyse
+
+__all__ = ["Analysis", "Options", "analyse"]

@@ -1,0 +1,167 @@
+"""The story on one page: read the captures, follow the flows, measure, judge, and put the report together.
+
+Every step is a package of its own; this module only says in which order they come. While packets are read the garbage
+collector is off: nothing in the flows' state makes cycles that die young.
+"""
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import pcapstall
+from pcapstall.capture.captures import Captures, open_captures
+from pcapstall.capture.source import Stop
+from pcapstall.core.errors import InputError
+from pcapstall.core.frames import file_of
+from pcapstall.diagnose.thresholds import make_thresholds
+from pcapstall.flows.flow import FLAG_MISSED_BYTES
+from pcapstall.flows.table import FlowTable
+from pcapstall.pipeline.collect import Collector
+from pcapstall.pipeline.findings import Findings
+from pcapstall.pipeline.scan import FileCounts, Listener, Scan
+from pcapstall.pipeline.tally import LengthTally
+from pcapstall.pipeline.totals import as_tally, summary_of_counted
+from pcapstall.pipeline.trust import capture_report
+from pcapstall.report.model import CaptureReport, FlowReport, HealthySummary, Report
+from pcapstall.report.percentiles import Tally
+from pcapstall.report.thresholds import parse_thresholds
+from pcapstall.wire.decode import Decoder
+from pcapstall.wire.segment import UdpDatagram
+
+NOTHING_LEFT_OUT: Final = HealthySummary(0, {}, {}, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user may say about captures."""
+
+    thresholds_ns: dict[str, int] = field(default_factory=lambda: parse_thresholds(()))
+    """As `report.thresholds.parse_thresholds` makes them."""
+    at: str = ""
+    """``client`` or ``server`` when the user knows where the capture was taken."""
+    tls_ports: frozenset[int] = frozenset()
+    """Ports that speak TLS, besides the well-known ones and those seen to."""
+    all_flows: bool = False
+    """Whether flows that neither stalled nor failed are shown one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis(Report):
+    """A report, and what a command needs besides."""
+
+    tally: Tally = field(default_factory=Tally)
+    """All flows, for conditions."""
+    unreadable: Sequence[InputError] = ()
+    """The files that could not be read, each with the reason."""
+    findings: Findings | None = None
+    """The shown flows as they were followed, by row."""
+
+
+class _Ears(Listener):
+    """Hands on what the scan hears."""
+
+    def __init__(self, findings: Findings, progress: Callable[[], None] | None) -> None:
+        self._findings = findings
+        self._progress = progress
+
+    def dns(self, datagram: UdpDatagram, ns: int, ref: int) -> None:
+        """A DNS message."""
+        self._findings.dns.take(datagram, ns, ref)
+
+    def progress(self) -> None:
+        """Reading goes on."""
+        if self._progress is not None:
+            self._progress()
+
+
+def analyse(
+    captures: Sequence[str],
+    options: Options | None = None,
+    *,
+    stop: Stop | None = None,
+    progress: Callable[[Captures], None] | None = None,
+) -> Analysis:
+    """Analyse ``captures``: paths, glob patterns or ``-``, read as one.
+
+    Files that cannot be read are in `Analysis.unreadable`; nothing is raised for them. ``stop`` thrown, or Ctrl-C,
+    ends the reading and what was read is reported. ``progress`` is called now and then with what is being read.
+    """
+    options = options or Options()
+    collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows)
+    findings = Findings(collector, options.at, options.tls_ports)
+    cursor = open_captures(list(captures), stop)
+    try:
+        ears = _Ears(findings, None if progress is None else lambda: progress(cursor))
+        scan = _read(cursor, collector, ears)
+        shown = findings.settle()
+        return _put_together(cursor, scan, collector, findings, shown, options)
+    finally:
+        cursor.close()
+
+
+def _read(cursor: Captures, collector: Collector, ears: Listener) -> Scan:
+    """Every packet through the flow table into the collector."""
+    table = FlowTable(collector, collector.thresholds.least())
+    scan = Scan(table, Decoder(), ears)
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        scan.run(cursor)
+    except KeyboardInterrupt:
+        cursor.stop()
+    finally:
+        if collecting:
+            gc.enable()
+    scan.end()
+    collector.watched_until = scan.watched_until
+    table.finish()
+    return scan
+
+
+def _put_together(
+    cursor: Captures, scan: Scan, collector: Collector, findings: Findings, shown: LengthTally, options: Options
+) -> Analysis:
+    captures = _capture_reports(cursor, scan, collector)
+    t0_ns = min((capture.first_ns for capture in captures if capture.first_ns is not None), default=0)
+    everything = LengthTally()
+    everything.absorb(collector.counted)
+    everything.absorb(shown)
+    tally = as_tally(everything, findings.capture_points())
+    return Analysis(
+        version=pcapstall.__version__,
+        t0_ns=t0_ns,
+        thresholds_ns=options.thresholds_ns,
+        captures=captures,
+        straces=[],
+        flows=_Rows(findings, t0_ns),
+        healthy=NOTHING_LEFT_OUT if options.all_flows else summary_of_counted(collector.counted),
+        totals=tally.totals(),
+        tally=tally,
+        unreadable=list(cursor.failed),
+        findings=findings,
+    )
+
+
+def _capture_reports(cursor: Captures, scan: Scan, collector: Collector) -> list[CaptureReport]:
+    missed: dict[int, int] = {}
+    for flow in collector.kept:
+        if flow.flags & FLAG_MISSED_BYTES:
+            missed[file_of(flow.first_ref)] = missed.get(file_of(flow.first_ref), 0) + 1
+    for index, count in collector.missed_bytes.items():
+        missed[index] = missed.get(index, 0) + count
+    return [
+        capture_report(info, scan.files.get(index, FileCounts()), missed.get(index, 0))
+        for index, info in enumerate(cursor.infos())
+    ]
+
+
+class _Rows:
+    """The rows of the report, made one after the other each time they are asked for."""
+
+    def __init__(self, findings: Findings, t0_ns: int) -> None:
+        self._findings = findings
+        self._t0_ns = t0_ns
+
+    def __iter__(self) -> Iterator[FlowReport]:
+        return self._findings.rows(self._t0_ns)

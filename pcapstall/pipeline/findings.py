@@ -1,0 +1,83 @@
+"""The flows that are shown, judged in the light of all others: once to be counted, and again for each row asked for.
+
+A row is made when somebody reads it and not kept, so that any number of flows passes through.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from pcapstall.diagnose.capture_point import PointFinder
+from pcapstall.diagnose.dns import DnsLog
+from pcapstall.diagnose.intervals import Intervals
+from pcapstall.diagnose.outcome import RACED, Outcome
+from pcapstall.diagnose.races import Races
+from pcapstall.flows.flow import Flow
+from pcapstall.pipeline.collect import Collector, can_stall
+from pcapstall.pipeline.tally import LengthTally
+from pcapstall.report.from_flow import flow_report
+from pcapstall.report.model import FlowReport
+
+
+class Findings:
+    """What is known of the shown flows."""
+
+    def __init__(self, collector: Collector, at: str, tls_ports: frozenset[int]) -> None:
+        self.dns = DnsLog()
+        self._collector = collector
+        self._points = PointFinder(collector.knowledge, at)
+        self._tls_ports = tls_ports
+        self._races: Races | None = None
+        self._flows: list[Flow] = []
+        self._intervals = Intervals()
+        self._outcome = Outcome()
+
+    def settle(self) -> LengthTally:
+        """Everything was read: decide which of the flows kept are shown. Returns the count of those that are."""
+        collector = self._collector
+        self._races = Races(collector.knowledge)
+        shown = LengthTally()
+        for flow in collector.kept:
+            stalled = self._judge(flow)
+            if stalled or self._outcome.failed or collector.keep_all:
+                self._flows.append(flow)
+                shown.add(self._intervals, self._outcome, stalled)
+            else:
+                collector.counted.add(self._intervals, self._outcome, False)
+                collector.knowledge.pair_of(flow).healthy += 1
+        collector.kept = self._flows
+        self._flows.sort(key=lambda flow: flow.id)
+        return shown
+
+    def rows(self, t0_ns: int) -> Iterator[FlowReport]:
+        """The rows in the order of the flows' ids."""
+        for flow in self._flows:
+            yield self._row(flow, t0_ns)
+
+    def capture_points(self) -> Mapping[str, int]:
+        """How many flows, shown or not, by capture point."""
+        points: Counter[str] = Counter()
+        for key, pair in self._collector.knowledge.pairs.items():
+            if pair.healthy:
+                points[self._points.of_pair(key, pair)[0]] += pair.healthy
+        for flow in self._flows:
+            points[self._points.of_flow(flow)[0]] += 1
+        return points
+
+    def _row(self, flow: Flow, t0_ns: int) -> FlowReport:
+        self._judge(flow)
+        return flow_report(flow, self._intervals, self._outcome, None, self._points.of_flow(flow), t0_ns)
+
+    def _judge(self, flow: Flow) -> bool:
+        """Measure ``flow`` again, in the light of the others; whether it stalled."""
+        collector = self._collector
+        intervals, outcome = self._intervals, self._outcome
+        intervals.measure(flow, collector.watched(flow.last_ns))
+        outcome.judge(flow, intervals)
+        if not flow.ack_ref and self._races is not None and not intervals.cut_by_capture:
+            if self._races.winner(flow) is not None:
+                outcome.lost_race()
+        stalled = intervals.judge(collector.thresholds, collector.knowledge.pair_of(flow).rtt_ns())
+        if stalled and (not can_stall(outcome) or outcome.tcp == RACED):
+            intervals.calm()
+            return False
+        return stalled

@@ -1,0 +1,123 @@
+"""The loop that every packet passes: cursor, decoder, flow table; and the counts that must add up.
+
+Compiled. What becomes of finished flows is the table's sink's business.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.capture.cursor import RecordCursor
+from pcapstall.flows.table import FlowTable
+from pcapstall.wire.decode import Decoder
+from pcapstall.wire.segment import MALFORMED, TCP, UdpDatagram
+
+EXPIRE_EVERY: Final = 4096
+"""Records between two looks for flows that are done."""
+DAY_NS: Final = 86_400_000_000_000
+"""A clock that steps by more than this, from one record to the next, measures nothing across the step."""
+FILE_GAP_NS: Final = 60_000_000_000
+"""Files that are further apart are two captures: nothing was watched between them."""
+
+
+class FileCounts:
+    """What the records of one file were. records = tcp + other + the sum of malformed."""
+
+    def __init__(self) -> None:
+        self.tcp: i64 = 0
+        self.other: i64 = 0
+        self.malformed: dict[str, int] = {}
+        """By reason."""
+
+
+class Listener:
+    """Is told what is no TCP, and now and then that reading goes on. Override what is of interest."""
+
+    def dns(self, datagram: UdpDatagram, ns: i64, ref: i64) -> None:
+        """A DNS message."""
+
+    def progress(self) -> None:
+        """Another `EXPIRE_EVERY` records were read."""
+
+
+class Scan:
+    """Reads a cursor to its end."""
+
+    def __init__(self, table: FlowTable, decoder: Decoder, listener: Listener) -> None:
+        self._table: FlowTable = table
+        self._decoder: Decoder = decoder
+        self._listener: Listener = listener
+        self.files: dict[int, FileCounts] = {}
+        """By file index."""
+        self.watched_until: list[int] = []
+        """The last stamps before each gap in what was watched, ascending; the last one is the end."""
+        self._last_ns: i64 = 0
+        self._latest_ns: i64 = 0
+
+    def run(self, cursor: RecordCursor) -> None:
+        """Take every record that ``cursor`` still has."""
+        table = self._table
+        decoder = self._decoder
+        segment = decoder.segment
+        file_index: i64 = -1
+        counts = FileCounts()
+        last_ns: i64 = 0
+        latest_ns: i64 = 0
+        until_expiry: i64 = EXPIRE_EVERY
+        while cursor.next():
+            ts_ns: i64 = cursor.ts_ns
+            if cursor.file_index != file_index:
+                counts = self._counts_of(cursor.file_index)
+                if file_index >= 0 and ts_ns - latest_ns > FILE_GAP_NS:
+                    self.watched_until.append(latest_ns)
+                    latest_ns = ts_ns
+                elif file_index < 0:
+                    last_ns = ts_ns
+                    latest_ns = ts_ns
+                file_index = cursor.file_index
+            if ts_ns - last_ns > DAY_NS or last_ns - ts_ns > DAY_NS:
+                self.watched_until.append(latest_ns)
+                latest_ns = ts_ns
+            last_ns = ts_ns
+            if ts_ns > latest_ns:
+                latest_ns = ts_ns
+                self._latest_ns = ts_ns
+            segment.ts_ns = ts_ns
+            segment.ref = cursor.ref
+            segment.interface = cursor.interface
+            outcome: i64 = decoder.decode(cursor.buf, cursor.start, cursor.caplen, cursor.origlen, cursor.linktype)
+            if outcome == TCP:
+                counts.tcp += 1
+                if segment.link_interface >= 0:
+                    # The host's own number: "any" is one interface of the file and many of the host.
+                    segment.interface = segment.link_interface
+                table.add(segment)
+            elif outcome == MALFORMED:
+                reason = decoder.reason
+                counts.malformed[reason] = counts.malformed.get(reason, 0) + 1
+            else:
+                counts.other += 1
+                quote = decoder.icmp
+                if quote is not None:
+                    table.icmp(quote, ts_ns, cursor.ref)
+                datagram = decoder.dns
+                if datagram is not None:
+                    self._listener.dns(datagram, ts_ns, cursor.ref)
+            until_expiry -= 1
+            if until_expiry == 0:
+                until_expiry = EXPIRE_EVERY
+                table.expire(ts_ns)
+                self._listener.progress()
+        self._latest_ns = latest_ns
+
+    def end(self) -> None:
+        """The reading is over, by itself or not."""
+        self.watched_until.append(self._latest_ns)
+        self.watched_until.sort()
+
+    def _counts_of(self, file_index: i64) -> FileCounts:
+        counts = self.files.get(file_index)
+        if counts is None:
+            counts = FileCounts()
+            self.files[file_index] = counts
+        return counts

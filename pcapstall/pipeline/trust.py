@@ -1,0 +1,53 @@
+"""How far a capture can be believed: what its reader noticed becomes a word and warnings of the report.
+
+Losses and clock steps of the capture are said here and never taken for events of the network.
+"""
+
+from typing import Final
+
+from pcapstall.capture.info import CaptureInfo
+from pcapstall.core.times import MS
+from pcapstall.pipeline.scan import FileCounts
+from pcapstall.report.model import CaptureReport
+
+TRUSTWORTHY: Final = "trustworthy"
+BACKWARD_NS: Final = MS
+"""Records of several queues or interfaces stand in the wrong order by less than this."""
+
+
+def capture_report(info: CaptureInfo, counts: FileCounts, missed_flows: int) -> CaptureReport:
+    """The report's row of one capture file; ``missed_flows`` lack bytes that were acknowledged."""
+    warnings = [str(warning).removeprefix(f"{warning.file}: ") for warning in info.warnings]
+    if missed_flows:
+        flows = "1 flow" if missed_flows == 1 else f"{missed_flows} flows"
+        warnings.append(f"bytes that were acknowledged are not in the capture, in {flows}")
+    return CaptureReport(
+        file=info.path,
+        format=info.format,
+        packets=info.packets,
+        tcp_packets=counts.tcp,
+        other_packets=counts.other,
+        malformed=dict(sorted(counts.malformed.items())),
+        dropped=info.dropped,
+        first_ns=info.first_ns,
+        last_ns=info.last_ns,
+        linktypes=list(info.linktypes),
+        trust=", ".join(doubts(info, missed_flows)) or TRUSTWORTHY,
+        warnings=warnings,
+    )
+
+
+def doubts(info: CaptureInfo, missed_flows: int) -> list[str]:
+    """What to mistrust."""
+    found: list[str] = []
+    if info.dropped:
+        found.append("packets_dropped")
+    if missed_flows:
+        found.append("packets_missed")
+    if info.clock.backward_max_ns > BACKWARD_NS or info.clock.forward:
+        found.append("clock_steps")
+    if info.absurd_stamps or info.unstamped:
+        found.append("time_stamps")
+    if info.snaplen_cut:
+        found.append("cut_packets")
+    return found

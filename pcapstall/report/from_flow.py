@@ -1,0 +1,123 @@
+"""From a finished flow, its intervals, outcome and verdict to the row of the report.
+
+Names and text only: everything here was measured and judged before. The model says what each field means.
+"""
+
+from typing import Final
+
+from pcapstall.core.endpoints import format_endpoint
+from pcapstall.core.frames import file_of, frame_of
+from pcapstall.diagnose.endings import is_resumed
+from pcapstall.diagnose.intervals import ABSENT, Intervals
+from pcapstall.diagnose.knowledge import client_address, client_key, server_address
+from pcapstall.diagnose.outcome import Outcome
+from pcapstall.diagnose.verdict import Fact, Verdict
+from pcapstall.flows.flow import Alert, Flow
+from pcapstall.report.model import EVENTS, AlertReport, Counts, EventReport, Evidence, FlowReport
+from pcapstall.wire.tls_ciphers import cipher_name
+from pcapstall.wire.tls_names import ALERT_LEVELS, alert_name, version_name
+
+_OF_FLOW: Final = EVENTS[:13]
+"""Events that are attributes of the flow; the others are of one of its halves."""
+
+
+def flow_report(
+    flow: Flow,
+    intervals: Intervals,
+    outcome: Outcome,
+    verdict: Verdict | None,
+    capture_point: tuple[str, str | None],
+    t0_ns: int,
+) -> FlowReport:
+    """The row of ``flow``; ``capture_point`` comes with its confidence, ``t0_ns`` is the report's."""
+    key = client_key(flow)
+    hello = flow.client_hello
+    answer = flow.server_hello
+    client, server = flow.client(), flow.server()
+    stalled = intervals.stalled_name()
+    return FlowReport(
+        id=flow.id,
+        first_frame=frame_of(flow.first_ref),
+        client=format_endpoint(client_address(key), int.from_bytes(key[-4:-2], "big")),
+        server=format_endpoint(server_address(key), int.from_bytes(key[-2:], "big")),
+        direction_source=flow.direction_source,
+        capture_point=capture_point[0],
+        capture_point_confidence=capture_point[1],
+        sni=hello.sni if hello else None,
+        alpn=list(hello.alpn) if hello else [],
+        tls_version=version_name(answer.version) if answer else None,
+        cipher=cipher_name(answer.cipher) if answer and answer.cipher >= 0 else None,
+        ja4=hello.ja4 or None if hello else None,
+        resumed=is_resumed(flow),
+        preamble=flow.preamble or None,
+        preamble_ns=flow.preamble_ns if flow.preamble and flow.client_hello_first_ref else None,
+        tunnel=flow.tunnel or None,
+        syn_data=flow.syn_data or None,
+        events=_events(flow, t0_ns),
+        alerts=[_alert(alert) for alert in flow.alerts or ()],
+        counts=Counts(
+            packets=client.packets + server.packets,
+            client_bytes=client.payload_bytes,
+            server_bytes=server.payload_bytes,
+            syn_retries=flow.syn_retries,
+            syn_ack_retries=flow.syn_ack_retries,
+            client_retransmits=client.retransmits,
+            server_retransmits=server.retransmits,
+            copies=flow.copies,
+        ),
+        intervals_ns=intervals.closed(),
+        open_ns=intervals.open(),
+        parts_ns={stalled: dict(verdict.parts)} if stalled and verdict and verdict.parts else {},
+        tcp_outcome=outcome.tcp,
+        tls_outcome=outcome.tls or None,
+        closed_by=outcome.closed_by or None,
+        close_kind=outcome.close_kind or None,
+        server_timer_ns=None if outcome.server_timer_ns == ABSENT else outcome.server_timer_ns,
+        flags=outcome.flags(),
+        stalled=stalled,
+        cause=verdict.cause if verdict else None,
+        side=verdict.side if verdict else None,
+        reason=verdict.reason if verdict else None,
+        activity=None,
+        confidence=verdict.confidence if verdict else None,
+        match=None,
+        verdict=verdict.sentence if verdict else None,
+        evidence=[piece for fact in verdict.evidence for piece in _evidence(fact)] if verdict else [],
+        would_settle=verdict.would_settle or None if verdict else None,
+    )
+
+
+def _events(flow: Flow, t0_ns: int) -> dict[str, EventReport | None]:
+    events: dict[str, EventReport | None] = {}
+    for name in EVENTS:
+        if name in _OF_FLOW:
+            ns, ref = getattr(flow, f"{name}_ns"), getattr(flow, f"{name}_ref")
+        else:
+            side, _, what = name.partition("_")
+            half = flow.client() if side == "client" else flow.server()
+            ns, ref = getattr(half, f"{what}_ns"), getattr(half, f"{what}_ref")
+        events[name] = EventReport(ns, ns - t0_ns, frame_of(ref), file_of(ref)) if ref else None
+    return events
+
+
+def _alert(alert: Alert) -> AlertReport:
+    return AlertReport(
+        side="client" if alert.from_client else "server",
+        level=None if alert.level < 0 else ALERT_LEVELS.get(alert.level, str(alert.level)),
+        description=None if alert.description < 0 else alert_name(alert.description),
+        inferred=alert.inferred,
+        frame=frame_of(alert.ref),
+        file=file_of(alert.ref),
+    )
+
+
+def _evidence(fact: Fact) -> list[Evidence]:
+    """A fact whose frames are in two files is told once for each."""
+    if not fact.refs:
+        return [Evidence(fact.text, [], None, [])]
+    frames: dict[int, list[int]] = {}
+    for ref in fact.refs:
+        numbers = frames.setdefault(file_of(ref), [])
+        if frame_of(ref) not in numbers:
+            numbers.append(frame_of(ref))
+    return [Evidence(fact.text, numbers, file, []) for file, numbers in frames.items()]

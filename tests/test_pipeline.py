@@ -1,0 +1,142 @@
+"""From paths to a report: counts that add up, captures as one, the end of reading."""
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from pcapstall.capture.source import Stop
+from pcapstall.pipeline import Options, analyse
+
+SECOND = 1_000_000_000
+ETHERNET = b"\0" * 12 + b"\x08\x00"
+
+
+def tcp_packet(from_client: bool, seq: int, ack: int, flags: int, payload: bytes = b"", port: int = 40000) -> bytes:
+    """An Ethernet frame."""
+    source, destination = (b"\x0a\0\0\1", b"\x0a\0\0\2") if from_client else (b"\x0a\0\0\2", b"\x0a\0\0\1")
+    ports = (port, 443) if from_client else (443, port)
+    tcp = struct.pack(">HHIIBBHHH", *ports, seq, ack, 0x50, flags, 64240, 0, 0) + payload
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0) + source + destination
+    return ETHERNET + ip + tcp
+
+
+def handshake(at_ns: int, port: int = 40000) -> list[tuple[int, bytes]]:
+    return [
+        (at_ns, tcp_packet(True, 1000, 0, 0x02, port=port)),
+        (at_ns + 10_000_000, tcp_packet(False, 9000, 1001, 0x12, port=port)),
+        (at_ns + 10_020_000, tcp_packet(True, 1001, 9001, 0x10, port=port)),
+    ]
+
+
+def write(path: Path, packets: list[tuple[int, bytes]]) -> str:
+    records = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1)]
+    for ns, packet in packets:
+        records.append(struct.pack("<IIII", ns // SECOND, ns % SECOND, len(packet), len(packet)) + packet)
+    path.write_bytes(b"".join(records))
+    return str(path)
+
+
+def test_counts_add_up(tmp_path: Path) -> None:
+    packets = [
+        *handshake(SECOND),
+        (3 * SECOND, ETHERNET[:12] + b"\x08\x06" + b"\0" * 28),
+        (4 * SECOND, ETHERNET + b"\x45\0"),
+    ]
+    report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True))
+    (capture,) = report.captures
+    assert (capture.packets, capture.tcp_packets, capture.other_packets) == (5, 3, 1)
+    assert sum(capture.malformed.values()) == 1
+    assert capture.trust == "trustworthy"
+    assert report.totals.flows == 1
+    assert report.totals.capture_points == {"client": 1}
+    assert [flow.capture_point for flow in report.flows] == ["client"]
+
+
+def test_rows_can_be_read_twice(tmp_path: Path) -> None:
+    report = analyse([write(tmp_path / "a.pcap", handshake(SECOND))], Options(all_flows=True))
+    assert list(report.flows) == list(report.flows)
+    assert len(list(report.flows)) == 1
+
+
+def test_a_silent_client_is_shown_and_a_healthy_flow_is_counted(tmp_path: Path) -> None:
+    closing = [
+        (2 * SECOND, tcp_packet(True, 1001, 9001, 0x11, port=40001)),
+        (2 * SECOND + 1, tcp_packet(False, 9001, 1002, 0x11, port=40001)),
+    ]
+    packets = [*handshake(SECOND), *handshake(SECOND + 5, 40001), *closing, (9 * SECOND, ETHERNET + b"\0")]
+    report = analyse([write(tmp_path / "a.pcap", sorted(packets))])
+    (flow,) = report.flows
+    assert (flow.stalled, flow.open_ns["ack_ch"]) == ("ack_ch", 8 * SECOND - 10_020_000)
+    assert flow.flags == ["near_capture_end"]
+    assert report.healthy.tls_outcomes == {"probe": 1}
+    assert (report.totals.flows, report.totals.stalled) == (2, 1)
+    assert report.tally.flows == 2
+    assert report.tally.lengths("ack_ch", with_open=True)[-1] == 8 * SECOND - 10_020_000
+
+
+def test_files_of_a_ring_are_one_capture_in_any_order(tmp_path: Path) -> None:
+    packets = handshake(SECOND)
+    late = [(20 * SECOND, tcp_packet(False, 9001, 1001, 0x11))]
+    first = write(tmp_path / "ring0", packets)
+    second = write(tmp_path / "ring1", late)
+    rows = [list(analyse(paths).flows) for paths in ([first, second], [second, first])]
+    assert rows[0] == rows[1]
+    (flow,) = rows[0]
+    assert flow.open_ns == {"ack_ch": 19 * SECOND - 10_020_000}
+    close = flow.events["server_fin"]
+    assert close is not None
+    assert (close.file, close.frame) == (1, 1)
+
+
+def test_nobody_watched_between_two_captures(tmp_path: Path) -> None:
+    """An hour lies between the files: the flow that is open at the end of the first was not silent for an hour."""
+    first = write(tmp_path / "a.pcap", [*handshake(SECOND), (5 * SECOND, ETHERNET + b"\0")])
+    second = write(tmp_path / "b.pcap", handshake(3600 * SECOND, 40001))
+    flow = next(iter(analyse([first, second], Options(all_flows=True)).flows))
+    assert flow.open_ns == {"ack_ch": 4 * SECOND - 10_020_000}
+
+
+def test_a_clock_that_jumps_is_no_silence(tmp_path: Path) -> None:
+    packets = [*handshake(SECOND), *handshake(1_400_000_000 * SECOND, 40001)]
+    report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True))
+    assert [flow.stalled for flow in report.flows] == [None, None]
+    assert report.captures[0].trust == "clock_steps"
+
+
+def test_unreadable_files_are_told_and_the_others_read(tmp_path: Path) -> None:
+    good = write(tmp_path / "a.pcap", handshake(SECOND))
+    report = analyse([good, str(tmp_path / "missing.pcap")])
+    assert [error.path for error in report.unreadable] == [str(tmp_path / "missing.pcap")]
+    assert [capture.file for capture in report.captures] == [good]
+
+
+def test_a_stop_reports_what_was_read(tmp_path: Path) -> None:
+    stop = Stop()
+    stop.throw()
+    report = analyse([write(tmp_path / "a.pcap", handshake(SECOND))], stop=stop)
+    assert report.totals.flows <= 1
+
+
+def test_malformed_reasons_of_two_files_stay_apart(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.pcap", [(SECOND, ETHERNET + b"\x45\0")])
+    second = write(tmp_path / "b.pcap", handshake(2 * SECOND))
+    report = analyse([first, second])
+    assert [sum(capture.malformed.values()) for capture in report.captures] == [1, 0]
+    assert [capture.tcp_packets for capture in report.captures] == [0, 3]
+
+
+@pytest.mark.parametrize("name", ["zeek--hrr.pcap", "ndpi--webex.pcap", "pcapplusplus--pcapng-example.pcapng.zst"])
+def test_totals_of_real_captures_add_up(corpus: Path, name: str) -> None:
+    everything = analyse([str(corpus / name)], Options(all_flows=True))
+    some = analyse([str(corpus / name)])
+    rows = list(everything.flows)
+    for capture in everything.captures:
+        assert capture.packets == capture.tcp_packets + capture.other_packets + sum(capture.malformed.values())
+    assert everything.totals == some.totals
+    assert everything.totals.flows == len(rows) == some.healthy.flows + len(list(some.flows))
+    assert everything.totals.stalled == sum(row.stalled is not None for row in rows)
+    assert everything.totals.failed == sum(row.failed for row in rows)
+    for interval in ("syn_synack", "ack_ch", "ch_sh"):
+        lengths = sorted(ns for row in rows if (ns := row.intervals_ns[interval]) is not None)
+        assert everything.tally.lengths(interval) == some.tally.lengths(interval) == lengths
