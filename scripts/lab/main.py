@@ -13,9 +13,9 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-import lab.scenarios  # noqa: F401 - registers them
 from lab.namespaces import ENVIRONMENT
 from lab.scenario import SCENARIOS, Check, Lab, Scenario
+from lab.scenarios import FAMILIES
 
 _KEPT = {"expected.json"}
 _FOREIGN = re.compile(rb"/(root|home|work|tmp)/[\w.-]+")
@@ -110,24 +110,23 @@ def _write_list(captures: Path) -> None:
         "Real programs on a real kernel, in network namespaces, each folder made by `scripts/make_captures NAME` and",
         "checked with tshark; its README tells what happened and what pcapstall should say. Delay and loss come from",
         "a router in user space between the namespaces; no packet was edited afterwards.",
-        "",
-        "| folder | shows | packets | bytes |",
-        "|---|---|--:|--:|",
     ]
-    for scenario in SCENARIOS.values():
-        folder = captures / scenario.name
-        if not folder.is_dir():
-            continue
-        packets, size = [], 0
-        for path in sorted(folder.iterdir()):
-            size += path.stat().st_size
-            if ".pcap" in path.name:
-                packets.append(_packets(path))
-        lines.append(
-            f"| [{scenario.name}]({scenario.name}/README.md) | {scenario.title} "
-            f"| {' + '.join(map(str, packets))} | {size} |"
-        )
+    for family in FAMILIES:
+        lines += ["", f"## {(family.__doc__ or '').strip().rstrip('.')}", ""]
+        lines += ["| folder | shows | packets | bytes |", "|---|---|--:|--:|"]
+        lines += [
+            _row(scenario, captures / scenario.name)
+            for scenario in SCENARIOS.values()
+            if scenario.make.__module__ == family.__name__ and (captures / scenario.name).is_dir()
+        ]
     (captures / "README.md").write_text("\n".join(lines) + "\n")
+
+
+def _row(scenario: Scenario, folder: Path) -> str:
+    files = sorted(folder.iterdir())
+    packets = " + ".join(str(_packets(path)) for path in files if ".pcap" in path.name)
+    size = sum(path.stat().st_size for path in files if path.name not in _KEPT)
+    return f"| [{scenario.name}]({scenario.name}/README.md) | {scenario.title} | {packets} | {size} |"
 
 
 def _packets(path: Path) -> int:

@@ -78,10 +78,11 @@ def join_by_veth(
     right_address: str,
     devices: tuple[str, str] = ("eth0", "eth0"),
 ) -> None:
-    """Join two namespaces by a veth pair, one address with its prefix length at each end."""
+    """Join two namespaces by a veth pair, one address with its prefix length (or none) at each end."""
     ends = ((left, left_address, devices[0]), (right, right_address, devices[1]))
     run("ip", "link", "add", devices[0], "netns", left.name, "type", "veth", "peer", "name", devices[1],
         "netns", right.name)  # fmt: skip
     for namespace, address, device in ends:
-        namespace.ip("addr", "add", address, "dev", device, *(("nodad",) if ":" in address else ()))
+        if address:
+            namespace.ip("addr", "add", address, "dev", device, *(("nodad",) if ":" in address else ()))
         namespace.ip("link", "set", device, "up")

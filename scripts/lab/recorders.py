@@ -5,6 +5,7 @@ A recorder never decides what is recorded; the scenario gives device, filter and
 
 from __future__ import annotations
 
+import re
 import select
 import signal
 import subprocess
@@ -44,14 +45,18 @@ class Capture:
         """Let the last packets arrive, then end the recording as Ctrl-C does."""
         time.sleep(_SETTLE_S)
         self._process.send_signal(signal.SIGINT)
-        self._process.communicate(timeout=_READY_S)
+        _, said = self._process.communicate(timeout=_READY_S)
+        dropped = re.search(rb"([1-9]\d*) packets dropped by kernel", said or b"")
+        if dropped:
+            raise RuntimeError(f"{self.argv[0]}: {dropped.group().decode()}")
 
 
 def tcpdump(
     namespace: Namespace, path: Path, *options: str, device: str = "eth0", expression: str = EXPRESSION
 ) -> Capture:
     """Record with tcpdump: microseconds and the default snapshot length unless options say otherwise."""
-    argv = ["tcpdump", "-i", device, "--immediate-mode", "-U", "-Z", "root", "-w", str(path), *options]
+    # In immediate mode each packet takes a slot of the snapshot length: 2 MiB of buffer would be eight packets.
+    argv = ["tcpdump", "-i", device, "--immediate-mode", "-B", "65536", "-U", "-Z", "root", "-w", str(path), *options]
     return Capture(namespace, [*argv, *((expression,) if expression else ())], b"listening on")
 
 

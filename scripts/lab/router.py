@@ -51,6 +51,38 @@ Action = Callable[[Side, Packet], Iterable[Delivery]]
 """What becomes of a packet that came from a side. No delivery: it is lost."""
 
 
+def _open_device(name: str, mode: int, namespace: Namespace) -> int:
+    """Make a TUN or TAP device, move it into a namespace and return what stands for its other end."""
+    fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    temporary = f"lab{fd}"
+    fcntl.ioctl(fd, _TUNSETIFF, struct.pack("16sH22x", temporary.encode(), mode | _IFF_NO_PI))
+    run("ip", "link", "set", temporary, "netns", namespace.name)
+    namespace.ip("link", "set", temporary, "name", name)
+    namespace.ip("link", "set", name, "addrgenmode", "none")
+    return fd
+
+
+class Mirror:
+    """A mirror port: gets a copy, with VLAN tags if any, of each frame that passes a place on the path."""
+
+    def __init__(
+        self, namespace: Namespace, device: str, tags: Iterable[tuple[int, int]] = (), from_client_s: float = 0.0
+    ) -> None:
+        self.from_client_s = from_client_s
+        """How far it is from the client, of the router's one-way delay."""
+        self._fd = _open_device(device, _IFF_TAP, namespace)
+        namespace.ip("link", "set", device, "arp", "off", "up")
+        self._tags = b"".join(struct.pack("!HH", ethertype, identifier) for ethertype, identifier in tags)
+
+    def copy(self, frame: bytes) -> None:
+        """Send the copy."""
+        os.write(self._fd, frame[:12] + self._tags + frame[12:])
+
+    def close(self) -> None:
+        """Remove the port."""
+        os.close(self._fd)
+
+
 def drop(_origin: Side, _packet: Packet) -> Iterable[Delivery]:
     """Lose the packet."""
     return ()
@@ -117,6 +149,7 @@ class Router(threading.Thread):
     ) -> None:
         super().__init__(name="router", daemon=True)
         self.rules = list(rules)
+        self.mirrors: list[Mirror] = []
         self._one_way_s = one_way_s
         self._link_len = _ETHERNET_LEN if ethernet else 0
         self._stopping = threading.Event()
@@ -126,22 +159,18 @@ class Router(threading.Thread):
             Side.SERVER: self._attach(Side.SERVER, server),
         }
         self._queue: list[tuple[float, int, Side, bytes]] = []
+        self._copies: list[tuple[float, int, Mirror, bytes]] = []
         self._queued = 0
 
     def _attach(self, side: Side, port: Port) -> int:
-        fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-        mode = _IFF_TAP if self._link_len else _IFF_TUN
-        temporary = f"lab{side.value}"
-        fcntl.ioctl(fd, _TUNSETIFF, struct.pack("16sH22x", temporary.encode(), mode | _IFF_NO_PI))
-        run("ip", "link", "set", temporary, "netns", port.namespace.name)
+        fd = _open_device("eth0", _IFF_TAP if self._link_len else _IFF_TUN, port.namespace)
         ip = port.namespace.ip
-        ip("link", "set", temporary, "name", "eth0")
         host, gateway = f"02:00:00:00:0{side.value}:02", f"02:00:00:00:0{side.value}:01"
         if self._link_len:
             ip("link", "set", "eth0", "address", host)
             addressed = bytes.fromhex((host + gateway).replace(":", ""))
             self._headers[side] = {4: addressed + b"\x08\x00", 6: addressed + b"\x86\xdd"}
-        ip("link", "set", "eth0", "addrgenmode", "none", "mtu", str(port.mtu), "up")
+        ip("link", "set", "eth0", "mtu", str(port.mtu), "up")
         for address in port.addresses:
             ip("addr", "add", address, "dev", "eth0", *(("nodad",) if ":" in address else ()))
         for router in port.gateways:
@@ -156,8 +185,9 @@ class Router(threading.Thread):
         sides = {fd: side for side, fd in self._fds.items()}
         while not self._stopping.is_set():
             timeout_s = 0.2
-            if self._queue:
-                timeout_s = min(timeout_s, max(0.0, self._queue[0][0] - time.monotonic()))
+            due = [queue[0][0] for queue in (self._queue, self._copies) if queue]
+            if due:
+                timeout_s = min(timeout_s, max(0.0, min(due) - time.monotonic()))
             readable, _, _ = select.select(list(sides), [], [], timeout_s)
             for fd in readable:
                 self._receive(sides[fd], fd)
@@ -174,6 +204,8 @@ class Router(threading.Thread):
             packet = Packet(frame[self._link_len :])
             if packet.destination[0] in (0xFF, 0xE0):
                 continue  # multicast: nothing here listens
+            if origin is Side.CLIENT:
+                self._mirror(time.monotonic(), frame, away_from_client=True)
             for delivery in self._decide(origin, packet):
                 self.send(delivery)
 
@@ -191,12 +223,27 @@ class Router(threading.Thread):
         self._queued += 1
         due = time.monotonic() + self._one_way_s + delivery.delay_s
         heapq.heappush(self._queue, (due, self._queued, delivery.to, data))
+        if delivery.to is Side.CLIENT:
+            self._mirror(due, data, away_from_client=False)
 
     def _deliver_due(self) -> None:
         while self._queue and self._queue[0][0] <= time.monotonic():
             _, _, side, data = heapq.heappop(self._queue)
             with contextlib.suppress(BlockingIOError):  # a full device queue loses packets, as routers do
                 os.write(self._fds[side], data)
+        while self._copies and self._copies[0][0] <= time.monotonic():
+            _, _, mirror, frame = heapq.heappop(self._copies)
+            mirror.copy(frame)
+
+    def _mirror(self, at_client_s: float, frame: bytes, *, away_from_client: bool) -> None:
+        """Queue the copies of a frame that left the client, or will reach it, at a time.
+
+        What a rule loses is lost at the server's end of the path: a mirror port sees it if the client sent it.
+        """
+        for mirror in self.mirrors:
+            delay_s = mirror.from_client_s if away_from_client else -mirror.from_client_s
+            self._queued += 1
+            heapq.heappush(self._copies, (at_client_s + delay_s, self._queued, mirror, frame))
 
     def stop(self) -> None:
         """Stop carrying packets and remove the devices."""
@@ -204,3 +251,5 @@ class Router(threading.Thread):
         self.join()
         for fd in self._fds.values():
             os.close(fd)
+        for mirror in self.mirrors:
+            mirror.close()

@@ -10,11 +10,11 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab import recorders
-from lab.namespaces import ENVIRONMENT, Namespace, run
+from lab.namespaces import Namespace, run
 from lab.router import Port, Router, Rule
 
 STAGE = Path("/opt/lab")
@@ -32,6 +32,7 @@ class Check:
     """So many frames of a file satisfy a display filter."""
 
     file: str
+    """Its name, or a pattern for files to be taken together."""
     display_filter: str
     frames: int
     at_least: bool = False
@@ -45,10 +46,9 @@ class Check:
 
     def holds(self, folder: Path) -> tuple[bool, int]:
         """Say whether it holds, and the number found."""
-        printed = subprocess.run(
-            self.command(f"{folder}/"), check=True, capture_output=True, text=True, env=ENVIRONMENT
-        ).stdout
-        found = len(printed.splitlines())
+        found = 0
+        for path in sorted(folder.glob(self.file)):
+            found += len(run(*replace(self, file=path.name).command(f"{folder}/")).splitlines())
         return (found >= self.frames if self.at_least else found == self.frames), found
 
 
@@ -128,15 +128,17 @@ class Lab:
         self.out.mkdir(parents=True)
         for program in _PROGRAMS.glob("*.py"):
             shutil.copy(program, STAGE / program.name)
-        self._namespaces: list[Namespace] = []
+        self.namespaces: dict[str, Namespace] = {}
+        """Hosts by name: "client", "server"."""
         self._programs: list[Program] = []
+        self._started = 0
         self._captures: list[recorders.Capture] = []
         self.router: Router | None = None
 
     def namespace(self, name: str) -> Namespace:
         """Add a host."""
         made = Namespace(f"lab-{name}")
-        self._namespaces.append(made)
+        self.namespaces[name] = made
         return made
 
     def two_hosts(
@@ -181,12 +183,15 @@ class Lab:
         """Record with dumpcap into a file of the scenario until the run ends."""
         self._captures.append(recorders.dumpcap(namespace, self.out / file, *options, devices=devices))
 
-    def certificate(self, name: str = "server", common_name: str = "server.example", *options: str) -> tuple[str, str]:
-        """Make a self-signed certificate; return the paths of certificate and key."""
+    def certificate(
+        self, name: str = "server", common_name: str = "server.example", *options: str, names: Sequence[str] = ()
+    ) -> tuple[str, str]:
+        """Make a self-signed certificate, for more names if given; return the paths of certificate and key."""
         certificate, key = f"{STAGE}/{name}.pem", f"{STAGE}/{name}.key"
         kind = options or ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256")
+        alternative = "subjectAltName=" + ",".join(f"DNS:{one}" for one in (common_name, *names))
         run("openssl", "req", "-x509", *kind, "-nodes", "-days", "3650", "-subj", f"/CN={common_name}",
-            "-addext", f"subjectAltName=DNS:{common_name}", "-keyout", key, "-out", certificate)  # fmt: skip
+            "-addext", alternative, "-keyout", key, "-out", certificate)  # fmt: skip
         return certificate, key
 
     def start(
@@ -194,9 +199,10 @@ class Lab:
     ) -> Program:
         """Start a program; keep what it prints and its strace in files of the scenario if named."""
         words = list(argv)
+        self._started += 1
         if words[0].endswith(".py"):
             words = [*PYTHON, f"{STAGE}/{words[0]}", *words[1:]]
-        path = self.out / log if log else STAGE / f"{len(self._programs)}.log"
+        path = self.out / log if log else STAGE / f"{self._started}.log"
         if trace:
             words = [*recorders.strace(self.out / trace, *trace_options), *words]
         with path.open("wb") as file:
@@ -224,14 +230,18 @@ class Lab:
             capture.stop()
         self._captures.clear()
 
+    def stop_programs(self) -> None:
+        """End all programs, the newest first."""
+        while self._programs:
+            self._programs.pop().stop()
+
     def close(self) -> None:
         """End everything that was started, the newest first."""
         self.end_captures()
-        for program in reversed(self._programs):
-            program.stop()
+        self.stop_programs()
         if self.router is not None:
             self.router.stop()
-        for namespace in self._namespaces:
+        for namespace in self.namespaces.values():
             namespace.delete()
             shutil.rmtree(f"/etc/netns/{namespace.name}", ignore_errors=True)
 

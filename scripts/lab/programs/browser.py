@@ -1,4 +1,7 @@
-"""Asks for a page as a browser does: curl_cffi with Chrome's TLS greeting. argv: packages, CA, URL, HOST:PORT:ADDRESS."""
+"""Asks for a page as a browser does: curl_cffi with Chrome's TLS greeting.
+
+argv: the directory of packages, the CA, the URL, HOST:PORT:ADDRESS.
+"""
 
 import sys
 

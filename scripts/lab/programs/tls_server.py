@@ -32,7 +32,7 @@ def options_of(arguments=None):
     parser.add_argument("--close-first", action="store_true", help="close after the answer")
     parser.add_argument("--close-at", type=float, metavar="EPOCH", help="close at this time, whatever the peer does")
     parser.add_argument("--vanish-after", type=float, metavar="SECONDS",
-                        help="after the handshake, lose the connection without a word, as a host that crashes")  # fmt: skip
+                        help="after the handshake, forget the connection, as a host that crashes")  # fmt: skip
     return parser.parse_args(arguments)
 
 

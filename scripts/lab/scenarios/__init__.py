@@ -1,5 +1,6 @@
 """The scenarios, a module for each family; importing this package registers all of them."""
 
-from lab.scenarios import mesh, ordinary
+from lab.scenarios import endpoints, mesh, network, ordinary, preambles, shapes
 
-__all__ = ["mesh", "ordinary"]
+FAMILIES = (mesh, ordinary, preambles, network, endpoints, shapes)
+"""In the order of the list of all; a family's docstring is its heading."""

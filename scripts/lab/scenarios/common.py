@@ -50,9 +50,18 @@ def browser(lab: Lab, client: Namespace, ca: str = CA) -> None:
     lab.start(client, "browser.py", packages, ca, f"https://{NAME}/", f"{NAME}:443:{SERVER}").wait()
 
 
-def tls_server(lab: Lab, server: Namespace, *options: str, address: str = f"{SERVER}:443", **files: str) -> Program:
-    """Start the lab's own TLS server."""
-    certificate, key = lab.certificate("server", NAME) if not (STAGE / "server.pem").exists() else (CA, KEY)
+def tls_server(
+    lab: Lab,
+    server: Namespace,
+    *options: str,
+    address: str = f"{SERVER}:443",
+    identity: tuple[str, str] | None = None,
+    **files: str,
+) -> Program:
+    """Start the lab's own TLS server, with a certificate and key of its own if given."""
+    if identity is None:
+        identity = lab.certificate("server", NAME) if not (STAGE / "server.pem").exists() else (CA, KEY)
+    certificate, key = identity
     started = lab.start(
         server, "tls_server.py", "--listen", address, "--certificate", certificate, "--key", key, *options, **files
     )
