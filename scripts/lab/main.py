@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.namespaces import ENVIRONMENT
-from lab.scenario import SCENARIOS, Check, Lab, Scenario
+from lab.scenario import SCENARIOS, STAGE, Check, Lab, Scenario
 from lab.scenarios import FAMILIES
 
 _KEPT = {"expected.json"}
@@ -60,6 +60,7 @@ def _make(scenario: Scenario, folder: Path) -> None:
     finally:
         run.close()
     _replace(folder, run.out)
+    shutil.rmtree(STAGE)
 
 
 def _check(scenario: Scenario, folder: Path, *, describe: bool) -> bool:
