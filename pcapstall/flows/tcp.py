@@ -220,6 +220,9 @@ def _is_copy(half: HalfFlow, segment: Segment, end: i64) -> bool:
         return segment.ip_id > 0 or gap <= COPY_WINDOW_WITHOUT_ID_NS
     if segment.ip_id <= 0 or half.last_ip_id <= 0 or end > half.next_offset or half.hole_end > half.hole_offset:
         return False
+    if segment.payload_len == 0 and (segment.flags & (SYN | FIN) == 0 or half.fin_ref == 0):
+        # A bare ACK, or the first FIN, that was overtaken on the way.
+        return False
     behind: i64 = (half.last_ip_id - segment.ip_id) & 0xFFFF
     return 0 < behind < 64
 
@@ -263,6 +266,9 @@ def _synchronise(half: HalfFlow, segment: Segment) -> i64:
             return RETRANSMISSION
         else:
             flow.flags |= FLAG_SIMULTANEOUS_OPEN
+        return NEW
+    if flow.syn_ref != 0 and opener == flow.opener_is_client:
+        # The SYN's sender answers a SYN that crossed its own (RFC 9293 section 3.5): not the SYN-ACK to measure.
         return NEW
     if flow.syn_ack_ref == 0:
         flow.syn_ack_ns = segment.ts_ns

@@ -198,3 +198,26 @@ def test_payload_bytes_are_counted_once(cuts: list[tuple[int, int]], isn: int) -
         seen |= set(range(at, at + length))
         highest = max(highest, at + length)
     assert only(talk.packets).client().payload_bytes == len(seen)
+
+
+def test_overtaken_fin_is_no_copy() -> None:
+    """The FIN's IP ID is behind that of the ACK that overtook it."""
+    talk = Talk()
+    talk.handshake()
+    ack = talk.server()
+    fin = talk.server(flags=FIN | ACK)
+    ack.ip_id, fin.ip_id = fin.ip_id, ack.ip_id
+    flow = only(talk.packets)
+    assert frames(flow.server().fin_ref) == (5,)
+    assert flow.copies == 0
+
+
+def test_syn_ack_of_the_client_is_not_the_servers() -> None:
+    talk = Talk()
+    talk.client(flags=SYN)
+    talk.server(flags=SYN | ACK)
+    answer = talk.client(flags=SYN | ACK)
+    answer.seq = 424_242
+    talk.server().ack = 424_243
+    flow = only(talk.packets)
+    assert frames(flow.syn_ack_ref) == (2,)

@@ -1,0 +1,88 @@
+"""The `pcapstall` command: its sub-commands, its version, and how errors become exit codes.
+
+Exit codes: 0 done; 1 a `--fail-if` condition holds; 2 wrong usage; 3 an input cannot be read at all. Commands are
+imported only when one is called, for `pcapstall --help` must be quick.
+"""
+
+import os
+import sys
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+from pcapstall.core.errors import InputError, PcapstallError, UsageError
+
+OK: Final = 0
+CONDITION_HOLDS: Final = 1
+WRONG_USAGE: Final = 2
+UNREADABLE_INPUT: Final = 3
+INTERRUPTED: Final = 130
+
+COMMANDS: Final = {"report": "pcapstall.cli.report_command"}
+"""Name of each command and the module whose `command` it is."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are wanted."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order in which a user meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, or None when there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        return command
+
+
+def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    import pcapstall
+    from pcapstall import _build  # looks at every compiled module, so only here
+
+    python = ".".join(map(str, sys.version_info[:3]))
+    click.echo(f"pcapstall {pcapstall.__version__}, {_build.kind()}, Python {python}")
+    ctx.exit()
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
+    help="Print the version, and whether the hot path is compiled.",
+)  # fmt: skip
+def root() -> None:
+    """Explain why a TLS connection hung: what was late, and whose time it was.
+
+    \b
+    pcapstall report capture.pcap
+    tcpdump -i any -U -w - 'tcp port 443' | pcapstall report -
+    """
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    try:
+        result: Any = root.main(arguments, prog_name="pcapstall", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return WRONG_USAGE
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except UsageError as error:
+        click.echo(f"pcapstall: {error}", err=True)
+        return WRONG_USAGE
+    except InputError as error:
+        click.echo(f"pcapstall: {error}", err=True)
+        return UNREADABLE_INPUT
+    except PcapstallError as error:
+        click.echo(f"pcapstall: {error}", err=True)
+        return UNREADABLE_INPUT
+    except BrokenPipeError:
+        # Whoever read the output has had enough (`| head`): no more is to be written, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    return result if isinstance(result, int) else OK

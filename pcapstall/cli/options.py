@@ -1,0 +1,68 @@
+"""Options that several commands share, each declared once.
+
+Only what click must know is here; values are parsed by the layer that uses them, and its errors point at the place.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+Command = Callable[..., Any]
+
+captures_argument: Final = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
+
+slow_option: Final = click.option(
+    "--slow",
+    multiple=True,
+    metavar="[INTERVAL=]TIME",
+    help="Call an interval stalled from TIME on: 500ms, ch_ack=200ms. [default: 1s, ch_ack=500ms]",
+)
+filter_option: Final = click.option(
+    "--filter",
+    "filter_text",
+    metavar="EXPR",
+    help='Only flows for which EXPR holds: "ack_ch > 1s and sni ~ \'api\'", "server = 10.0.0.0/8".',
+)
+fail_if_option: Final = click.option(
+    "--fail-if",
+    multiple=True,
+    metavar="CONDITION",
+    help='Exit with 1 if CONDITION holds: stalled, failed, "ack_ch.p99 > 1s", "count(tls_outcome = alert) > 0".',
+)
+at_option: Final = click.option(
+    "--at", type=click.Choice(["client", "server"]), help="Where the capture was taken, if pcapstall cannot tell."
+)
+tls_option: Final = click.option(
+    "--tls",
+    "tls_ports",
+    type=click.IntRange(1, 65535),
+    multiple=True,
+    metavar="PORT",
+    help="This server port speaks TLS, though no ClientHello to it was seen.",
+)
+all_option: Final = click.option(
+    "--all", "all_flows", is_flag=True, help="Show every flow, not only those that stalled or failed."
+)
+output_option: Final = click.option(
+    "-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write to FILE. [default: standard output]"
+)
+format_option: Final = click.option(
+    "-f",
+    "--format",
+    "wanted",
+    default="table",
+    metavar="FORMAT",
+    help="table, markdown, jira, json, jsonl, csv, html, or table:STYLE with a style of tabulate.",
+)
+
+
+def add_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Decorate a command with ``options``, shown in this order by `--help`."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate

@@ -1,0 +1,123 @@
+"""`pcapstall report`: flows, stalls and verdicts of captures, as a table for the ticket or data for a program.
+
+Checks all arguments before anything is read, then reads, filters, renders and judges the conditions.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+import click
+
+from pcapstall.capture.source import STDIN, Stop
+from pcapstall.cli import options, terminal
+from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
+from pcapstall.core.errors import UsageError
+from pcapstall.pipeline import Analysis, Options, analyse
+from pcapstall.pipeline.select import select
+from pcapstall.report.conditions import FailConditions
+from pcapstall.report.filter import compile_filter
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.render import STREAMED, parse_format, render
+from pcapstall.report.thresholds import parse_thresholds
+
+
+@click.command("report")
+@options.add_options(
+    options.captures_argument,
+    options.format_option,
+    options.output_option,
+    options.all_option,
+    options.filter_option,
+    options.slow_option,
+    options.at_option,
+    options.tls_option,
+    options.fail_if_option,
+)
+def command(
+    captures: tuple[str, ...],
+    wanted: str,
+    output: str | None,
+    all_flows: bool,
+    filter_text: str | None,
+    slow: tuple[str, ...],
+    at: str | None,
+    tls_ports: tuple[int, ...],
+    fail_if: tuple[str, ...],
+) -> int:
+    """Report the flows of CAPTURE that stalled or failed, and how the others did.
+
+    CAPTURE is a file that tcpdump, dumpcap or Wireshark wrote (also compressed), several files of one ring in any
+    order, or - for standard input. Ctrl-C reports what was read until then.
+
+    \b
+    Exit status: 0 done, 1 a --fail-if condition holds, 2 wrong usage, 3 an input cannot be read.
+    """
+    format_name, _ = parse_format(wanted)
+    keep = compile_filter(filter_text) if filter_text is not None else None
+    conditions = FailConditions(fail_if)
+    thresholds_ns = parse_thresholds(slow)
+    check_inputs(captures)
+    everything = all_flows or format_name in STREAMED
+    analysis = read(
+        captures,
+        Options(
+            thresholds_ns=thresholds_ns,
+            at=at or "",
+            tls_ports=frozenset(tls_ports),
+            all_flows=everything or keep is not None or conditions.reads_flows,
+        ),
+    )
+    analysis = select(analysis, keep, conditions, everything)
+    for error in analysis.unreadable:
+        click.echo(f"pcapstall: {error}", err=True)
+    if analysis.captures:
+        with opened(output) as out:
+            look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=all_flows)
+            render(analysis, out, wanted, look)
+    return exit_code(analysis, conditions)
+
+
+def check_inputs(captures: tuple[str, ...]) -> None:
+    """Standard input must be a pipe or a file: nobody types a capture."""
+    if any(capture in STDIN for capture in captures) and sys.stdin.isatty():
+        raise UsageError("standard input is a terminal: pipe a capture into it, tcpdump -w - | pcapstall report -")
+
+
+def read(captures: tuple[str, ...], wanted: Options) -> Analysis:
+    """Analyse ``captures``; Ctrl-C ends the reading, and progress is shown when it takes long."""
+    stop = Stop()
+    progress = terminal.Progress()
+    with terminal.ctrl_c_stops(stop):
+        try:
+            return analyse(captures, wanted, stop=stop, progress=progress)
+        finally:
+            progress.clear()
+            stop.close()
+
+
+@contextmanager
+def opened(output: str | None) -> Iterator[TextIO]:
+    """Where the report goes: standard output, or the file ``output``."""
+    if output is None:
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    try:
+        out = open(output, "w", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"-o {output}: {error.strerror}") from error
+    with out:
+        yield out
+
+
+def exit_code(analysis: Analysis, conditions: FailConditions) -> int:
+    """What the command ends with; a condition that holds is told on standard error."""
+    results = conditions.results(analysis.tally)
+    for result in results:
+        if result.holds:
+            click.echo(f"pcapstall: --fail-if {result.text}: {result.detail}", err=True)
+    if analysis.unreadable:
+        return UNREADABLE_INPUT
+    return CONDITION_HOLDS if any(result.holds for result in results) else OK

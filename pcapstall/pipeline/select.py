@@ -1,0 +1,35 @@
+"""Narrows an analysis to the flows that a filter keeps, and shows conditions what they count.
+
+Works on finished rows; whoever has neither a filter nor such a condition never comes here. Nothing is measured anew.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from pcapstall.pipeline.analysis import Analysis
+from pcapstall.report.conditions import FailConditions
+from pcapstall.report.model import FlowReport
+from pcapstall.report.percentiles import Tally
+
+
+def select(
+    analysis: Analysis, keep: Callable[[FlowReport], bool] | None, conditions: FailConditions, everything: bool
+) -> Analysis:
+    """``analysis`` of the flows for which ``keep`` holds; all that are healthy are counted, unless ``everything``.
+
+    ``analysis`` must have been made with all flows, where ``keep`` or a condition needs to see them.
+    """
+    if keep is None and not conditions.reads_flows:
+        return analysis
+    shown: list[FlowReport] = []
+    all_of_them, healthy = Tally(), Tally()
+    for flow in analysis.flows:
+        if keep is not None and not keep(flow):
+            continue
+        all_of_them.add(flow)
+        conditions.add(flow)
+        if everything or flow.stalled is not None or flow.failed:
+            shown.append(flow)
+        else:
+            healthy.add(flow)
+    return replace(analysis, flows=shown, healthy=healthy.healthy(), totals=all_of_them.totals(), tally=all_of_them)
