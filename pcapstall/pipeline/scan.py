@@ -5,7 +5,7 @@ Compiled. What becomes of finished flows is the table's sink's business.
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.capture.cursor import RecordCursor
 from pcapstall.flows.table import FlowTable
@@ -30,6 +30,7 @@ class FileCounts:
         """By reason."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Listener:
     """Is told what is no TCP, and now and then that reading goes on. Override what is of interest."""
 
