@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.strace.leader import EPOCH, NO_STAMP, RELATIVE, TIME_OF_DAY
+from pcapstall.strace.leader import NO_STAMP, RELATIVE, TIME_OF_DAY
 
 _DAY_NS: Final = 86_400_000_000_000
 _STEP_NS: Final = 1_000_000_000
@@ -80,6 +80,7 @@ class Clock:
         self._fine_ns = fine
         return fine
 
-    def is_epoch(self) -> bool:
-        """Whether the times are absolute."""
-        return self.kind == EPOCH
+    def next_day(self) -> None:
+        """The stamps begin a day later than was thought."""
+        self.day_ns += _DAY_NS
+        self._last_ns += _DAY_NS

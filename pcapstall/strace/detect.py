@@ -36,9 +36,7 @@ _FOREIGN: Final = (
     (re.compile(rb"\[ *\d+: *\d+\] \S+ [EX] \w+\("), "a gVisor (runsc) log"),
     (re.compile(rb"^\s*\d+\.\d+ \( *(?:\d+\.\d+ ms)? *\): "), "the output of perf trace"),
     (
-        re.compile(
-            rb"^" + _STAMP + rb"(?:(?:__libc_start_main|SYS_\w+|[\w./+-]+->\w+)\(|\+\+\+ exited \(status \d+\) )"
-        ),
+        re.compile(rb"^" + _STAMP + rb"(?:(?:__libc_start_main|SYS_\w+|[\w./+-]+->\w+)\(|\+\+\+ exited \(status )"),
         "an ltrace",
     ),
     (re.compile(rb"\)\s+= -?\d+ \(0x[0-9a-f]+\)$"), "the output of truss"),

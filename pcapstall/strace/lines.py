@@ -235,6 +235,8 @@ class StraceReader:
         self.start_ns = now
         self.end_ns = -1
         self.duration_ns = -1
+        self.half_ref = 0
+        self.args_lost = False
         if kind == CALL:
             duration: i64 = body.duration_ns
             if duration >= 0:
@@ -248,7 +250,9 @@ class StraceReader:
         elif kind == UNFINISHED:
             self._suspend(thread, syscall, now)
         elif kind == EXIT:
-            threads.ended(thread, buf[body.args_start : body.args_end], self.ref, now)
+            end = buf[body.args_start : body.args_end]
+            if not end.startswith(b"superseded"):
+                threads.ended(thread, end, self.ref, now)
 
     def _suspend(self, thread: Thread, syscall: Syscall, now: i64) -> None:
         """Keep the first half with its thread."""

@@ -171,6 +171,8 @@ class Process:
         """Its beginning is in the trace: execve as the first line, or clone. Otherwise the tracer attached."""
         self.assumed: bool = False
         """Some thread was put into it because it was there and nothing said otherwise."""
+        self.pid_known: bool = False
+        """Its number was printed, or is that of its first thread."""
         self.attached_threads: i64 = -1
         """``attached with 3 threads``; -1 when the trace does not say."""
         self.unfollowed: i64 = 0
@@ -206,15 +208,14 @@ class Thread:
         self.half: Syscall | None = None
         """The call it is inside of."""
         self.half_args: bytes = b""
+        self.half_file: OpenFile | None = None
+        """What its first argument meant when it was entered; another thread may close it meanwhile."""
         self.half_line: i64 = 0
         self.half_ns: i64 = -1
-        self.child_expected: bool = False
-        """It is inside a clone whose child has not been seen."""
-        self.child_seen: i64 = 0
-        """The child that was seen before that clone returned."""
-        self.restarts: Syscall | None = None
-        """The call that a restart_syscall goes on with, and its arguments."""
-        self.restarts_args: bytes = b""
+        self.cloning: bool = False
+        """It is inside a clone whose child has no line yet."""
+        self.early_child: Thread | None = None
+        """The child that had a line before that clone returned."""
 
     def alive(self) -> bool:
         """Whether its end has not been seen."""

@@ -51,9 +51,11 @@ class TextSource:
             if head.startswith(magic):
                 self.compression = name
 
-    def open(self) -> "TextStream":
-        """A stream from the first byte on."""
-        return TextStream(self)
+    def open(self, chunk_size: int = CHUNK, keep_open: bool = True) -> "TextStream":
+        """A stream from the first byte on. One of very many is better not kept open between its chunks."""
+        if not keep_open and not self.compression and self._spool is None:
+            return ReopeningStream(self, chunk_size)
+        return TextStream(self, chunk_size)
 
     def close(self) -> None:
         """Give the spool's disk space back."""
@@ -109,6 +111,31 @@ class TextStream:
         """Close the file. A second call does nothing."""
         self._file.close()
         self._raw.close()
+
+
+class ReopeningStream(TextStream):
+    """A stream over a plain file that holds no descriptor between two chunks."""
+
+    def __init__(self, source: TextSource, chunk_size: int) -> None:
+        self.path = source.path
+        self.trouble = ""
+        self.chunk_size = chunk_size
+        self._at = 0
+
+    def read(self) -> bytes:
+        """The next chunk, ``b""`` at the end."""
+        try:
+            with open(self.path, "rb", buffering=0) as file:
+                file.seek(self._at)
+                chunk = file.read(self.chunk_size)
+        except OSError as error:
+            self.trouble = error.strerror or str(error)
+            return b""
+        self._at += len(chunk)
+        return chunk
+
+    def close(self) -> None:
+        """Nothing to close."""
 
 
 class BytesStream(TextStream):

@@ -98,11 +98,13 @@ class Threads:
 
     def renew(self, thread: Thread) -> Thread:
         """A line of a thread that has ended: its number was given to a new one."""
-        if thread.tid <= 0 or thread is self._plain:
-            # Unnumbered lines after an exit: another task whose beginning was not told, or files put together.
-            thread.end = b""
+        if thread is self._plain:
+            # Unnumbered lines after an exit: straces that were put together.
+            fresh = Thread(0)
+            self.all.append(fresh)
             self.live += 1
-            return thread
+            self._plain = fresh
+            return fresh
         self.by_tid.pop(thread.tid, None)
         if self._last is thread:
             self._last = Thread(-1)
