@@ -23,10 +23,14 @@ class Counting(FlowSink):
     def __init__(self) -> None:
         self.count: i64 = 0
 
-    def take(self, flow: Flow) -> bool:
-        """Count ``flow``; it is not kept."""
+    def forgets(self, flow: Flow) -> bool:
+        """Count a flow that is done."""
         self.count += 1
-        return False
+        return True
+
+    def take(self, flow: Flow) -> None:
+        """Count ``flow``."""
+        self.count += 1
 
 
 def read(cursor: FileCursor) -> i64:

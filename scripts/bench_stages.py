@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TREE = ROOT / "build" / "bench" / "stages"
+PACKAGES = ("core", "capture", "wire", "flows")
 ROUNDS = 5
 
 
@@ -27,7 +28,12 @@ def build() -> Path:
         return built
     print("compiling the stages ...", file=sys.stderr)
     shutil.rmtree(TREE, ignore_errors=True)
-    shutil.copytree(ROOT / "pcapstall", TREE / "pcapstall", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    for name in PACKAGES:
+        shutil.copytree(
+            ROOT / "pcapstall" / name, TREE / "pcapstall" / name, ignore=shutil.ignore_patterns("__pycache__", "*.so")
+        )
+    for path in (ROOT / "pcapstall").glob("*.py"):
+        shutil.copy(path, TREE / "pcapstall")
     shutil.copy(ROOT / "scripts" / "bench_loops.py", TREE / "pcapstall" / "_bench_loops.py")
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, TREE)
@@ -58,7 +64,7 @@ def main(captures: list[str]) -> None:
                     [sys.executable, "-c", code, stage, capture],
                     check=True,
                     env=environment,
-                    capture_output=True,
+                    stdout=subprocess.PIPE,
                     text=True,
                 ).stdout.split()
                 for _ in range(ROUNDS)
