@@ -150,10 +150,10 @@ class Processes:
         process = thread.process
         if process is None or pid <= 0:
             return
-        if not process.pid_known:
-            process.pid = pid
+        if process.pid == pid:
             process.pid_known = True
-        elif process.pid != pid and process.assumed and thread.clone_line == 0:
+            return
+        if process.assumed and thread.clone_line == 0 and len(process.threads) > 1:
             # It was put where it does not belong.
             for other in self.all:
                 if other.pid == pid and other is not process:
@@ -161,6 +161,10 @@ class Processes:
                     return
             if pid == thread.tid:
                 self._move(thread, self._new(pid, DescriptorTable()))
+                return
+        if not process.pid_known:
+            process.pid = pid
+            process.pid_known = True
 
     def finish(self) -> None:
         """Count the children that never had a line."""

@@ -1,11 +1,16 @@
 """Straces from text, read to plain values that a test can compare."""
 
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pcapstall.strace.body import KIND_NAMES
+from pcapstall.strace.detect import Layout
+from pcapstall.strace.family import Member, Strace
 from pcapstall.strace.feed import LineFeed
+from pcapstall.strace.index import Index, index_strace
 from pcapstall.strace.lines import StraceReader
-from pcapstall.strace.source import BytesStream
+from pcapstall.strace.source import BytesStream, TextSource
 from pcapstall.strace.syscalls import Syscalls
 from pcapstall.strace.tasks import Threads
 from pcapstall.strace.wrappers import Wrapper
@@ -68,3 +73,13 @@ def read_strace(
         )
     counts = {KIND_NAMES[kind]: count for kind, count in enumerate(reader.counts) if count}
     return Reading(lines, counts, reader, threads, [line for line in lines if line.kind in ("call", "resumed")])
+
+
+def index_text(text: str, name: str = "memory") -> Index:
+    """A strace in memory, indexed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_text(text)
+        source = TextSource(str(path))
+        member = Member(source, Layout("", False, True), 0, -1)
+        return index_strace(Strace(name, [member]))
