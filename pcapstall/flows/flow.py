@@ -12,7 +12,7 @@ from pcapstall.flows.head import StreamHead
 from pcapstall.wire.tls_hello import ClientHello, ServerHello
 from pcapstall.wire.tls_reader import TlsReader
 
-NEVER: Final = 1 << 62
+NEVER: Final = (1 << 61) - 1
 """A stream offset that no byte reaches."""
 
 # How a flow's client was told from its server, strongest first.

@@ -63,7 +63,7 @@ __all__ = [
     "TlsReader",
 ]
 
-NEVER: Final = 1 << 62
+NEVER: Final = (1 << 61) - 1
 """A stream offset that no byte reaches."""
 
 
