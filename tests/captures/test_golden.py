@@ -4,40 +4,14 @@ Run against the interpreted checkout and against the compiled installation (scri
 both say the same. A change that is meant: scripts/rewrite_golden, and its diff is read before it is committed.
 """
 
-import importlib.util
 import json
-import sys
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from golden_support import CAPTURES, ROOT, WANTED, golden, label
 
 from pcapstall.report.model import FlowReport
-
-ROOT = Path(__file__).resolve().parents[2]
-CAPTURES = ROOT / "captures"
-FOLDERS = sorted(path for path in CAPTURES.iterdir() if path.is_dir())
-
-
-def load_script() -> ModuleType:
-    loader = SourceFileLoader("rewrite_golden", str(ROOT / "scripts" / "rewrite_golden"))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = writes
-    return module
-
-
-golden = load_script()
-WANTED: dict[Path, list[Path]] = {
-    path: captures for folder in FOLDERS for path, captures in golden.goldens(folder).items()
-}
 
 
 def differences(got: Any, want: Any, where: str = "") -> list[str]:
@@ -59,7 +33,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 160 else text[:157] + "..."
 
 
-@pytest.mark.parametrize("path", WANTED, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", WANTED, ids=label)
 def test_the_report_is_the_golden_one(path: Path) -> None:
     assert path.exists(), "no golden file yet: scripts/rewrite_golden makes it"
     report = golden.report(WANTED[path])
