@@ -3,13 +3,13 @@
 Addresses are 4 or 16 bytes in network order inside, text only at the edge. Nothing here resolves names.
 """
 
-import ipaddress
-
 
 def format_address(packed: bytes) -> str:
     """``packed`` (4 or 16 bytes) as text."""
     if len(packed) == 4:
         return "%d.%d.%d.%d" % (packed[0], packed[1], packed[2], packed[3])
+    import ipaddress  # 2 ms that a report without IPv6 need not pay
+
     return str(ipaddress.IPv6Address(packed))
 
 
@@ -22,6 +22,8 @@ def format_endpoint(packed: bytes, port: int) -> str:
 
 def parse_endpoint(text: str) -> tuple[bytes, int]:
     """The inverse of `format_endpoint`; ValueError says what is wrong with ``text``."""
+    import ipaddress  # as above
+
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 0xFFFF:
         raise ValueError(f"{text!r} is not ADDRESS:PORT")

@@ -10,8 +10,9 @@ from typing import Final
 US: Final = 1_000
 MS: Final = 1_000_000
 SECOND: Final = 1_000_000_000
+MINUTE: Final = 60 * SECOND
 
-_UNITS: Final = {"ns": 1, "us": US, "µs": US, "ms": MS, "s": SECOND, "m": 60 * SECOND, "min": 60 * SECOND, "h": 3600 * SECOND}
+_UNITS: Final = {"ns": 1, "us": US, "µs": US, "ms": MS, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": 60 * MINUTE}
 _DURATION: Final = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zµ]+)")
 
 
@@ -35,21 +36,29 @@ def format_ms(ns: int, digits: int = 3) -> str:
     return f"{sign}{whole}.{rest:0{digits}d}" if digits else f"{sign}{whole}"
 
 
+_SPANS: Final = (
+    (US, 1, 1, "ns"),
+    (MS - US // 2, US, US, "us"),
+    (10 * MS - MS // 20, MS // 10, MS, "ms"),
+    (SECOND - MS // 2, MS, MS, "ms"),
+    (100 * SECOND - SECOND // 20, SECOND // 10, SECOND, "s"),
+    (2 * MINUTE - SECOND // 2, SECOND, SECOND, "s"),
+)
+"""A duration below the first number is rounded to the second (a unit, or a tenth of one) and told in the third."""
+
+
 def format_span(ns: int) -> str:
-    """A duration for a sentence: ``52.1 s``, ``340 ms``, ``120 us``, ``4 min 10 s``."""
+    """A duration for a sentence, to two or three digits: ``52.1 s``, ``340 ms``, ``120 us``, ``4 min 10 s``."""
     size = abs(ns)
     sign = "-" if ns < 0 else ""
-    if size >= 120 * SECOND:
-        minutes, seconds = divmod(size // SECOND, 60)
-        hours, minutes = divmod(minutes, 60)
-        return f"{sign}{hours} h {minutes} min" if hours else f"{sign}{minutes} min {seconds} s"
-    if size >= SECOND:
-        return f"{sign}{format_ms(size // 1000, 1)} s" if size < 100 * SECOND else f"{sign}{size // SECOND} s"
-    if size >= 10 * MS:
-        return f"{sign}{format_ms(size, 0)} ms"
-    if size >= MS:
-        return f"{sign}{format_ms(size, 1)} ms"
-    return f"{sign}{size // US} us"
+    for limit, step, unit, name in _SPANS:
+        if size < limit:
+            rounded = (size + step // 2) // step * step
+            whole, rest = divmod(rounded, unit)
+            return f"{sign}{whole}.{rest // step} {name}" if step < unit else f"{sign}{whole} {name}"
+    minutes, seconds = divmod((size + SECOND // 2) // SECOND, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{sign}{hours} h {minutes} min" if hours else f"{sign}{minutes} min {seconds} s"
 
 
 def format_utc(ns: int) -> str:

@@ -19,12 +19,7 @@ def u24_be(buf: bytes, offset: i64) -> i64:
 
 def u32_be(buf: bytes, offset: i64) -> i64:
     """The 32-bit big-endian word at ``offset``."""
-    return (
-        (i64(buf[offset]) << 24)
-        | (i64(buf[offset + 1]) << 16)
-        | (i64(buf[offset + 2]) << 8)
-        | i64(buf[offset + 3])
-    )
+    return (i64(buf[offset]) << 24) | (i64(buf[offset + 1]) << 16) | (i64(buf[offset + 2]) << 8) | i64(buf[offset + 3])
 
 
 def u16_le(buf: bytes, offset: i64) -> i64:
@@ -34,9 +29,4 @@ def u16_le(buf: bytes, offset: i64) -> i64:
 
 def u32_le(buf: bytes, offset: i64) -> i64:
     """The 32-bit little-endian word at ``offset``."""
-    return (
-        i64(buf[offset])
-        | (i64(buf[offset + 1]) << 8)
-        | (i64(buf[offset + 2]) << 16)
-        | (i64(buf[offset + 3]) << 24)
-    )
+    return i64(buf[offset]) | (i64(buf[offset + 1]) << 8) | (i64(buf[offset + 2]) << 16) | (i64(buf[offset + 3]) << 24)

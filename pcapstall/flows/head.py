@@ -10,6 +10,10 @@ from mypy_extensions import i64
 
 HELD_MAX: Final = 32 * 1024
 """Most bytes that wait for a hole in one stream."""
+HELD_ALL_MAX: Final = 64 * 1024 * 1024
+"""Bytes that wait for holes, over all flows."""
+LATER_MAX: Final = 8
+"""Segments after a hole that the peer acknowledged, before the hole is taken for the capture's own loss."""
 _MARKS_MAX: Final = 256
 
 

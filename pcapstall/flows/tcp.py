@@ -9,12 +9,12 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.seq import seq_diff
+from pcapstall.flows.fast_open import hold_syn_payload
 from pcapstall.flows.flow import (
     BY_SYN,
     BY_SYN_ACK,
     COPY,
     FLAG_MISSED_BYTES,
-    FLAG_NOTES_CUT,
     FLAG_SIMULTANEOUS_OPEN,
     FLAG_SNAPLEN_CUT,
     KEEP_ALIVE,
@@ -26,23 +26,16 @@ from pcapstall.flows.flow import (
     Flow,
     HalfFlow,
     Limits,
-    SegmentNote,
     peer_of,
 )
+from pcapstall.flows.notes import Notes
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
-from pcapstall.wire.tcp_options import timestamps
 
 COPY_WINDOW_NS: Final = 50_000_000
 """A copy of a packet (mirror port, ``-i any``) comes within this time."""
 COPY_WINDOW_WITHOUT_ID_NS: Final = 3_000_000
 """The same where no IP ID tells a copy from a packet sent again."""
-TIMESTAMPS_LEN: Final = 12
-"""NOP, NOP and the timestamps option: all the options that most segments have."""
-NOTES_MAX: Final = 128
-"""Segment headers kept of one handshake."""
-NOTES_ALL_MAX: Final = 200_000
-"""Segment headers kept of all handshakes together."""
 
 
 class TcpEvents:
@@ -51,6 +44,7 @@ class TcpEvents:
     def __init__(self, limits: Limits, tls: TlsStreams) -> None:
         self._limits: Limits = limits
         self._tls: TlsStreams = tls
+        self._notes: Notes = Notes(limits)
 
     def advance(self, half: HalfFlow, segment: Segment) -> None:
         """Let ``half`` send ``segment``."""
@@ -77,7 +71,7 @@ class TcpEvents:
         if kind == COPY:
             flow.copies += 1
             if not flow.settled:
-                self._note(half, segment, offset, NEVER, COPY)
+                self._notes.keep(half, segment, offset, NEVER, COPY)
             return
         if kind == RETRANSMISSION:
             half.retransmits += 1
@@ -90,12 +84,12 @@ class TcpEvents:
         half.last_len_flags = (length << 8) | flags
         half.last_ip_id = segment.ip_id
         if not flow.settled:
-            self._note(half, segment, offset, acked, kind)
+            self._notes.keep(half, segment, offset, acked, kind)
         if length > 0:
             if segment.captured_len < length:
                 flow.flags |= FLAG_SNAPLEN_CUT
             if flags & SYN != 0:
-                self._tls.syn_payload(half, segment)
+                hold_syn_payload(half, segment, self._limits)
             elif offset + length > half.watch_offset and kind != KEEP_ALIVE and flags & RST == 0:
                 self._tls.payload(half, segment, offset, acked)
 
@@ -123,35 +117,6 @@ class TcpEvents:
         if acked >= peer.ack_watch:
             self._tls.acknowledged(peer, segment)
         return acked
-
-    def _note(self, half: HalfFlow, segment: Segment, offset: i64, acked: i64, kind: i64) -> None:
-        """Keep the segment's header with its flow while the handshake is pending."""
-        flow = half.flow
-        notes = flow.notes
-        if notes is None:
-            notes = []
-            flow.notes = notes
-        if len(notes) >= NOTES_MAX or self._limits.notes >= NOTES_ALL_MAX:
-            flow.flags |= FLAG_NOTES_CUT
-            return
-        self._limits.notes += 1
-        note = SegmentNote(half, segment.ts_ns, segment.ref, offset, acked, kind)
-        note.payload_len = segment.payload_len
-        note.flags = segment.flags
-        note.window = segment.window
-        note.interface = segment.interface
-        note.ttl = segment.ttl
-        note.ip_id = segment.ip_id
-        timestamps(segment)
-        note.tsval = segment.tsval
-        note.tsecr = segment.tsecr
-        start: i64 = segment.tcp_offset + 20
-        end: i64 = segment.options_end
-        if end > start and (end - start != TIMESTAMPS_LEN or segment.tsval < 0):
-            note.options = segment.buf[start:end]
-        else:
-            note.options = b""
-        notes.append(note)
 
 
 def _place(half: HalfFlow, segment: Segment) -> i64:

@@ -4,10 +4,9 @@ Segments that come too early wait for the hole before them; a hole that the peer
 passed over. What the things that a reader finds mean to the connection is in the module of TLS events.
 """
 
-from typing import Final
-
 from mypy_extensions import i64
 
+from pcapstall.flows.fast_open import reject_syn_payload
 from pcapstall.flows.flow import (
     FLAG_NOT_TLS,
     IGNORED,
@@ -17,20 +16,14 @@ from pcapstall.flows.flow import (
     Flow,
     HalfFlow,
     Limits,
-    peer_of,
 )
-from pcapstall.flows.head import HELD_MAX, Arrival, Held, StreamHead
+from pcapstall.flows.head import HELD_ALL_MAX, HELD_MAX, LATER_MAX, Arrival, Held, StreamHead
+from pcapstall.flows.roles import hello_receiver
+from pcapstall.flows.seek import PREFIX_MAX, find_tls, looks_like_record
 from pcapstall.flows.tls_events import TlsEvents
-from pcapstall.wire.preamble import NOT_TLS, find_client_hello, name_preamble, server_tls_start
+from pcapstall.wire.preamble import NEED_MORE, NOT_TLS
 from pcapstall.wire.segment import Segment
 from pcapstall.wire.tls_reader import TlsReader
-
-PREFIX_MAX: Final = 16 * 1024
-"""Bytes searched for the beginning of TLS."""
-HELD_ALL_MAX: Final = 64 * 1024 * 1024
-"""Bytes that wait for holes, over all flows."""
-LATER_MAX: Final = 8
-"""Segments after a hole that the peer acknowledged, before the hole is taken for the capture's own loss."""
 
 
 class TlsStreams:
@@ -61,7 +54,7 @@ class TlsStreams:
             self._read(half, reader, segment.buf, start, end, arrival, missing_len)
         else:
             if head is None:
-                if offset <= 0 and end - start >= 3 and _looks_like_record(segment.buf, start):
+                if offset <= 0 and end - start >= 3 and looks_like_record(segment.buf, start):
                     # The ordinary flow: TLS from the first byte on, nothing is kept.
                     self._read(half, self._attach(half, offset), segment.buf, start, end, arrival, missing_len)
                     self._watch(half)
@@ -77,33 +70,17 @@ class TlsStreams:
             self._seek(half, head, segment.buf, start, end, arrival, missing_len)
         self._watch(half)
 
-    def syn_payload(self, half: HalfFlow, segment: Segment) -> None:
-        """Payload in a SYN: it waits until the SYN-ACK says whether it was taken (RFC 7413 section 4.2)."""
-        if half.head is not None:
-            return
-        head = StreamHead()
-        half.head = head
-        start: i64 = segment.payload_offset
-        data = segment.buf[start : start + segment.captured_len]
-        head.hold(Held(Arrival(0, segment.ts_ns, segment.ref, NEVER), data, segment.payload_len - segment.captured_len))
-        self._limits.held_len += len(data)
-
     def syn_answered(self, half: HalfFlow, acked: i64) -> None:
-        """The SYN-ACK acknowledged ``acked`` bytes of the payload that the SYN carried."""
+        """The SYN-ACK acknowledged ``acked`` bytes of the payload that the SYN of ``half`` carried."""
         head = half.head
-        flow = half.flow
-        if head is None or len(head.held) == 0 or flow.syn_data != "":
+        if head is None or len(head.held) == 0 or half.flow.syn_data != "":
             return
         if acked > 0:
-            flow.syn_data = "accepted"
+            half.flow.syn_data = "accepted"
             self._drain(half, head)
             self._watch(half)
         else:
-            flow.syn_data = "rejected"
-            self._limits.held_len -= head.held_len
-            half.head = None
-            half.next_offset = 0
-            half.payload_bytes = 0
+            reject_syn_payload(half, head, self._limits)
 
     def finish(self, flow: Flow) -> None:
         """The flow is over: read what still waits, holes or not, and let go of the stream's bytes."""
@@ -226,94 +203,53 @@ class TlsStreams:
         if overlap > 0:
             start += overlap
         head.mark(arrival.at(head.read_offset))
-        if len(head.prefix) == 0 and end - start >= 3 and _looks_like_record(buf, start):
+        if len(head.prefix) == 0 and end - start >= 3 and looks_like_record(buf, start):
             self._attach(half, head.read_offset)
         else:
             if len(head.prefix) < PREFIX_MAX:
                 if len(head.prefix) == 0:
                     head.prefix_offset = head.read_offset
                 head.prefix = head.prefix + buf[start:end]
-            if half is _tls_server(flow) and self._seek_server(half, head):
+            at: i64 = find_tls(half, head)
+            if at == NOT_TLS:
+                if half is hello_receiver(flow):
+                    self._end(half)
+                else:
+                    self.ignore(flow)
                 return
-            if half is not _tls_server(flow) and self._seek_client(half, head):
-                return
+            if at != NEED_MORE:
+                self._attach(half, head.prefix_offset + at)
         head.read_offset += end - start
         reader = half.reader
         if reader is not None:
-            # From the prefix if TLS began in it, else straight from the buffer.
+            newest = arrival.at(head.read_offset - (end - start))
             if len(head.prefix) > 0:
-                skip: i64 = reader.offset - head.prefix_offset
-                prefix = head.prefix
-                head.prefix = b""
-                first = arrival.at(reader.offset)
-                self._read_prefix(half, reader, head, prefix, skip, first, missing_len)
+                self._read_prefix(half, reader, head, newest, missing_len)
             else:
-                first = arrival.at(head.read_offset - (end - start))
-                self._read(half, reader, buf, start, end, first, missing_len)
+                self._read(half, reader, buf, start, end, newest, missing_len)
 
     def _read_prefix(
-        self,
-        half: HalfFlow,
-        reader: TlsReader,
-        head: StreamHead,
-        prefix: bytes,
-        skip: i64,
-        arrival: Arrival,
-        missing_len: i64,
+        self, half: HalfFlow, reader: TlsReader, head: StreamHead, newest: Arrival, missing_len: i64
     ) -> None:
-        """Show the reader the kept bytes; their marks are there already."""
+        """Show the reader the kept bytes, the last of which came with ``newest``; all of them are marked already."""
+        prefix = head.prefix
+        head.prefix = b""
+        skip: i64 = reader.offset - head.prefix_offset
         event = self._events.event
-        while reader.read(prefix, skip, len(prefix), head.prefix_offset + skip, event):
-            self._events.take(half, arrival)
+        while reader.read(prefix, skip, len(prefix), reader.offset, event):
+            self._events.take(half, newest)
+            skip = reader.offset - head.prefix_offset
         if missing_len > 0:
             offset: i64 = head.prefix_offset + len(prefix) + missing_len
             while reader.read(prefix, 0, 0, offset, event):
-                self._events.take(half, arrival)
+                self._events.take(half, newest)
         if not half.flow.settled:
-            self._events.progress(half, arrival)
-
-    def _seek_client(self, half: HalfFlow, head: StreamHead) -> bool:
-        """Search a client's first bytes for its hello; True when the search is over without one."""
-        at: i64 = find_client_hello(head.prefix, 0)
-        if at >= 0:
-            flow = half.flow
-            server = peer_of(half)
-            greeting = b""
-            if server.head is not None:
-                greeting = server.head.prefix
-            if at > 0 or len(greeting) > 0:
-                flow.preamble = name_preamble(head.prefix[:at], greeting)
-            self._attach(half, head.prefix_offset + at)
-            return False
-        if at == NOT_TLS or len(head.prefix) >= PREFIX_MAX:
-            self.ignore(half.flow)
-            return True
-        return False
-
-    def _seek_server(self, half: HalfFlow, head: StreamHead) -> bool:
-        """Search a server's bytes after the ClientHello for its TLS; True when the search is over without any."""
-        flow = half.flow
-        if flow.client_hello_first_ref == 0:
-            return False
-        if head.prefix_offset < flow.server_tls_offset:
-            cut: i64 = flow.server_tls_offset - head.prefix_offset
-            if cut > len(head.prefix):
-                cut = len(head.prefix)
-            head.prefix = head.prefix[cut:]
-            head.prefix_offset += cut
-        at: i64 = server_tls_start(head.prefix, 0)
-        if at >= 0:
-            self._attach(half, head.prefix_offset + at)
-            return False
-        if at == NOT_TLS or len(head.prefix) >= PREFIX_MAX:
-            self._end(half)
-            return True
-        return False
+            self._events.progress(half, newest)
+            self._keep_marks(half, reader, newest)
 
     def _attach(self, half: HalfFlow, offset: i64) -> TlsReader:
         """TLS begins at ``offset``."""
-        reader = TlsReader(half is not _tls_server(half.flow), offset)
-        half.reader = reader
+        half.reader = reader = TlsReader(half is not hello_receiver(half.flow), offset)
         half.phase = READING
         return reader
 
@@ -362,17 +298,3 @@ class TlsStreams:
             self._limits.held_len -= head.held_len
             half.head = None
         half.reader = None
-
-
-def _looks_like_record(buf: bytes, at: i64) -> bool:
-    """Content type 20 to 23 and major version 3 (RFC 8446 section 5.1)."""
-    return 20 <= buf[at] <= 23 and buf[at + 1] == 3 and buf[at + 2] <= 4
-
-
-def _tls_server(flow: Flow) -> HalfFlow:
-    """Who answers the ClientHello."""
-    if flow.client_hello_first_ref != 0:
-        if flow.tls_client_is_opener:
-            return flow.answerer
-        return flow.opener
-    return flow.server()

@@ -24,6 +24,7 @@ from pcapstall.flows.flow import (
     peer_of,
 )
 from pcapstall.flows.head import Arrival
+from pcapstall.flows.roles import first_payload_ns, hello_receiver, hello_sender, is_slow
 from pcapstall.wire.tls_event import (
     ALERT,
     APP_DATA,
@@ -83,7 +84,7 @@ class TlsEvents:
         """Everything of the segment that came with ``now`` was read, and the handshake goes on."""
         flow = half.flow
         hello = flow.server_hello
-        if hello is None or half is not _hello_receiver(flow) or flow.client_finished_ref != 0:
+        if hello is None or half is not hello_receiver(flow) or flow.client_finished_ref != 0:
             return
         if is_tls13(hello.version):
             # TLS 1.3: the flight's end is the last server record before the client's next flight.
@@ -121,7 +122,7 @@ class TlsEvents:
         """The handshake is over: forget its segments, unless something in it was slow."""
         flow.settled = True
         notes = flow.notes
-        if notes is not None and not self._is_slow(flow):
+        if notes is not None and not is_slow(flow, self._limits.slow_ns):
             self._limits.notes -= len(notes)
             flow.notes = None
 
@@ -141,7 +142,7 @@ class TlsEvents:
         elif kind == _SERVER_HELLO:
             self._server_hello(half, now)
         elif kind == _CERTIFICATE:
-            if half is _hello_receiver(flow):
+            if half is hello_receiver(flow):
                 flow.flags |= FLAG_CERTIFICATE
         elif kind == _SERVER_HELLO_DONE and flow.server_flight_last_ref == 0:
             last = self._arrival(half, self.event.last_offset, now)
@@ -154,7 +155,7 @@ class TlsEvents:
         first = self._arrival(half, self.event.first_offset, now)
         last = self._arrival(half, self.event.last_offset, now)
         if flow.client_hello_first_ref != 0:
-            if flow.hello_retry_ref != 0 and flow.client_hello2_first_ref == 0 and half is _hello_sender(flow):
+            if flow.hello_retry_ref != 0 and flow.client_hello2_first_ref == 0 and half is hello_sender(flow):
                 flow.client_hello2_first_ns = first.ns
                 flow.client_hello2_first_ref = first.ref
                 flow.client_hello2_last_ns = last.ns
@@ -179,12 +180,12 @@ class TlsEvents:
         elif server.head is not None:
             flow.server_tls_offset = server.head.read_offset
         if flow.preamble != "":
-            flow.preamble_ns = first.ns - _first_payload_ns(flow, first.ns)
+            flow.preamble_ns = first.ns - first_payload_ns(flow, first.ns)
 
     def _server_hello(self, half: HalfFlow, now: Arrival) -> None:
         """A HelloRetryRequest or the ServerHello."""
         flow = half.flow
-        if flow.server_hello_first_ref != 0 or (flow.client_hello_first_ref != 0 and half is _hello_sender(flow)):
+        if flow.server_hello_first_ref != 0 or (flow.client_hello_first_ref != 0 and half is hello_sender(flow)):
             return
         first = self._arrival(half, self.event.first_offset, now)
         last = self._arrival(half, self.event.last_offset, now)
@@ -209,7 +210,7 @@ class TlsEvents:
     def _change_cipher_spec(self, half: HalfFlow, now: Arrival) -> None:
         """TLS 1.2 and before: the client's second flight. TLS 1.3 sends it for middleboxes only (appendix D.4)."""
         flow = half.flow
-        if flow.client_finished_ref != 0 or half is not _hello_sender(flow):
+        if flow.client_finished_ref != 0 or half is not hello_sender(flow):
             return
         hello = flow.server_hello
         if hello is None or is_tls13(hello.version):
@@ -235,7 +236,7 @@ class TlsEvents:
             half.candidate_ref = first.ref
         modern: bool = hello is not None and is_tls13(hello.version)
         if modern and flow.client_finished_ref == 0:
-            if half is _hello_receiver(flow):
+            if half is hello_receiver(flow):
                 return
             if first.ack_offset == NEVER or first.ack_offset < flow.server_hello_end:
                 flow.flags |= FLAG_EARLY_DATA
@@ -244,7 +245,7 @@ class TlsEvents:
             return
         if hello is None and flow.client_hello_first_ref != 0 and not flow.settled:
             client_hello = flow.client_hello
-            if half is _hello_sender(flow) and client_hello is not None and client_hello.early_data:
+            if half is hello_sender(flow) and client_hello is not None and client_hello.early_data:
                 flow.flags |= FLAG_EARLY_DATA
                 return
         if half.alert_candidate:
@@ -287,45 +288,3 @@ class TlsEvents:
         if flow.partial_hello_ref == 0:
             flow.partial_hello_ns = arrival.ns
             flow.partial_hello_ref = arrival.ref
-
-    def _is_slow(self, flow: Flow) -> bool:
-        """Whether any interval of the handshake is long enough to be asked about."""
-        slow_ns: i64 = self._limits.slow_ns
-        if flow.syn_ref != 0 and flow.ack_ref != 0 and flow.ack_ns - flow.syn_ns >= slow_ns:
-            return True
-        begin: i64 = flow.client_hello_first_ns
-        end: i64 = flow.client_finished_ns
-        if flow.client_finished_ref == 0:
-            end = flow.last_ns
-        if flow.client_hello_first_ref == 0:
-            return flow.ack_ref != 0 and end - flow.ack_ns >= slow_ns
-        if flow.ack_ref != 0 and begin - flow.ack_ns >= slow_ns:
-            return True
-        # Any interval after the hello's first byte is at most as long as all of them together.
-        return end - begin >= slow_ns
-
-
-def _hello_sender(flow: Flow) -> HalfFlow:
-    """The TLS client."""
-    if flow.client_hello_first_ref == 0:
-        return flow.client()
-    if flow.tls_client_is_opener:
-        return flow.opener
-    return flow.answerer
-
-
-def _hello_receiver(flow: Flow) -> HalfFlow:
-    """The TLS server."""
-    return peer_of(_hello_sender(flow))
-
-
-def _first_payload_ns(flow: Flow, latest_ns: i64) -> i64:
-    """When the first payload byte of either side came."""
-    ns: i64 = latest_ns
-    head = flow.opener.head
-    if head is not None and len(head.marks) > 0 and head.marks[0].ns < ns:
-        ns = head.marks[0].ns
-    head = flow.answerer.head
-    if head is not None and len(head.marks) > 0 and head.marks[0].ns < ns:
-        ns = head.marks[0].ns
-    return ns

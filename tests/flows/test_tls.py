@@ -344,3 +344,14 @@ def test_reset_flow_lets_go_of_its_bytes() -> None:
     flow = only(talk.packets)
     assert flow.opener.reader is None
     assert flow.opener.head is None
+
+
+def test_hello_cut_short_behind_a_preamble_has_the_time_of_its_first_piece() -> None:
+    """Seven bytes are too few to tell a hello behind other bytes; its first byte still came with them."""
+    talk = Talk()
+    talk.handshake()
+    talk.client(b"CONNECT flow.example:443 HTTP/1.1\r\n\r\n")
+    talk.server(b"HTTP/1.1 200 OK\r\n\r\n")
+    talk.client(HELLO[:7])
+    talk.client(HELLO[7:])
+    assert hello_frames(only(talk.packets)) == (6, 7)

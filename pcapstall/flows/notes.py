@@ -1,0 +1,55 @@
+"""Keeps the headers of a handshake's segments, for those who ask later why it was slow.
+
+Bounded for one flow and for all together. What the headers say is read by the diagnosis.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.flows.flow import FLAG_NOTES_CUT, HalfFlow, Limits, SegmentNote
+from pcapstall.wire.segment import Segment
+from pcapstall.wire.tcp_options import timestamps
+
+TIMESTAMPS_LEN: Final = 12
+"""NOP, NOP and the timestamps option: all the options that most segments have."""
+NOTES_MAX: Final = 128
+"""Segment headers kept of one handshake."""
+NOTES_ALL_MAX: Final = 200_000
+"""Segment headers kept of all handshakes together."""
+
+
+class Notes:
+    """Makes the notes of all flows. One instance; the notes are in the flows."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits: Limits = limits
+
+    def keep(self, half: HalfFlow, segment: Segment, offset: i64, acked: i64, kind: i64) -> None:
+        """Keep the segment's header with its flow while the handshake is pending."""
+        flow = half.flow
+        notes = flow.notes
+        if notes is None:
+            notes = []
+            flow.notes = notes
+        if len(notes) >= NOTES_MAX or self._limits.notes >= NOTES_ALL_MAX:
+            flow.flags |= FLAG_NOTES_CUT
+            return
+        self._limits.notes += 1
+        note = SegmentNote(half, segment.ts_ns, segment.ref, offset, acked, kind)
+        note.payload_len = segment.payload_len
+        note.flags = segment.flags
+        note.window = segment.window
+        note.interface = segment.interface
+        note.ttl = segment.ttl
+        note.ip_id = segment.ip_id
+        timestamps(segment)
+        note.tsval = segment.tsval
+        note.tsecr = segment.tsecr
+        start: i64 = segment.tcp_offset + 20
+        end: i64 = segment.options_end
+        if end > start and (end - start != TIMESTAMPS_LEN or segment.tsval < 0):
+            note.options = segment.buf[start:end]
+        else:
+            note.options = b""
+        notes.append(note)

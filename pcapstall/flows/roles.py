@@ -1,0 +1,50 @@
+"""Questions that the state of a flow answers: who speaks which part in TLS, since when, and whether it was slow.
+
+Plain functions of a `Flow`; nothing here changes one.
+"""
+
+from mypy_extensions import i64
+
+from pcapstall.flows.flow import Flow, HalfFlow, peer_of
+
+
+def hello_sender(flow: Flow) -> HalfFlow:
+    """The TLS client."""
+    if flow.client_hello_first_ref == 0:
+        return flow.client()
+    if flow.tls_client_is_opener:
+        return flow.opener
+    return flow.answerer
+
+
+def hello_receiver(flow: Flow) -> HalfFlow:
+    """The TLS server."""
+    return peer_of(hello_sender(flow))
+
+
+def first_payload_ns(flow: Flow, latest_ns: i64) -> i64:
+    """When the first payload byte of either side came."""
+    ns: i64 = latest_ns
+    head = flow.opener.head
+    if head is not None and len(head.marks) > 0 and head.marks[0].ns < ns:
+        ns = head.marks[0].ns
+    head = flow.answerer.head
+    if head is not None and len(head.marks) > 0 and head.marks[0].ns < ns:
+        ns = head.marks[0].ns
+    return ns
+
+
+def is_slow(flow: Flow, slow_ns: i64) -> bool:
+    """Whether any interval of the handshake is long enough to be asked about."""
+    if flow.syn_ref != 0 and flow.ack_ref != 0 and flow.ack_ns - flow.syn_ns >= slow_ns:
+        return True
+    begin: i64 = flow.client_hello_first_ns
+    end: i64 = flow.client_finished_ns
+    if flow.client_finished_ref == 0:
+        end = flow.last_ns
+    if flow.client_hello_first_ref == 0:
+        return flow.ack_ref != 0 and end - flow.ack_ns >= slow_ns
+    if flow.ack_ref != 0 and begin - flow.ack_ns >= slow_ns:
+        return True
+    # Any interval after the hello's first byte is at most as long as all of them together.
+    return end - begin >= slow_ns

@@ -1,0 +1,67 @@
+"""Durations and stamps as text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcapstall.core.times import MS, SECOND, US, format_ms, format_span, format_utc, parse_duration
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (0, "0 ns"),
+        (999, "999 ns"),
+        (1_500, "2 us"),
+        (999_400, "999 us"),
+        (999_600, "1.0 ms"),
+        (9_940_000, "9.9 ms"),
+        (9_960_000, "10 ms"),
+        (999_400_000, "999 ms"),
+        (999_600_000, "1.0 s"),
+        (52_091_243_000, "52.1 s"),
+        (99_960_000_000, "100 s"),
+        (119 * SECOND, "119 s"),
+        (119_600_000_000, "2 min 0 s"),
+        (250 * SECOND, "4 min 10 s"),
+        (3_600 * SECOND, "1 h 0 min"),
+        (-42_100_000_000, "-42.1 s"),
+    ],
+)
+def test_format_span(ns: int, text: str) -> None:
+    assert format_span(ns) == text
+
+
+@given(st.integers(-(10**15), 10**15))
+def test_a_span_is_close_to_what_it_says(ns: int) -> None:
+    """Read back, a span is within one part in twenty (or 30 s of hours and minutes)."""
+    words = format_span(ns).lstrip("-").split()
+    scale = {"ns": 1, "us": US, "ms": MS, "s": SECOND, "min": 60 * SECOND, "h": 3600 * SECOND}
+    value = sum(int(float(number) * scale[unit]) for number, unit in zip(words[::2], words[1::2], strict=True))
+    assert abs(value - abs(ns)) <= max(abs(ns) // 20, 500, 60 * SECOND if "h" in words else 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [("500ms", 500 * MS), ("1.5 s", 1_500 * MS), ("2m", 120 * SECOND), ("200us", 200 * US), ("-1s", -SECOND)],
+)
+def test_parse_duration(text: str, ns: int) -> None:
+    assert parse_duration(text) == ns
+
+
+@pytest.mark.parametrize("text", ["", "5", "5 parsecs", "s", "1,5s"])
+def test_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="not a duration"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"), [(1_234_567, "1.235"), (-1_500, "-0.002"), (-400, "0.000"), (52_091_243_000, "52091.243")]
+)
+def test_format_ms(ns: int, text: str) -> None:
+    assert format_ms(ns) == text
+
+
+def test_format_utc() -> None:
+    assert format_utc(1_621_445_342_123_456_789) == "2021-05-19 17:29:02.123456 UTC"
+    assert format_utc(10**27).startswith("epoch ")
