@@ -32,6 +32,9 @@ FAMILIES: Final[dict[bytes, int]] = {
 _OTHER_FAMILY: Final = 1 << 20
 _MAX_TEXT: Final = 110
 """An address has at most 45 characters, a unix path 108."""
+_MAX_CACHED: Final = 4096
+_packed: Final[dict[bytes, bytes]] = {}
+"""Addresses that were packed before: one host talks to few others."""
 _V4_MAPPED: Final = bytes(10) + b"\xff\xff"
 
 
@@ -55,10 +58,17 @@ def fold(packed: bytes) -> bytes:
 
 def pack_text(text: bytes) -> bytes:
     """The packed form of an address in text; empty when it is none."""
+    known = _packed.get(text)
+    if known is not None:
+        return known
     try:
-        return fold(ipaddress.ip_address(text.decode("ascii")).packed)
+        packed = fold(ipaddress.ip_address(text.decode("ascii")).packed)
     except ValueError:
-        return b""
+        packed = b""
+    if len(_packed) >= _MAX_CACHED:
+        _packed.clear()
+    _packed[text] = packed
+    return packed
 
 
 def read_family(buf: bytes, at: i64, end: i64) -> i64:

@@ -151,7 +151,7 @@ def read_string(buf: bytes, at: i64, end: i64, limit: i64) -> tuple[bytes, bool]
 
 
 def _unescape(buf: bytes, at: i64, end: i64, limit: i64) -> tuple[bytes, bool]:
-    out = bytearray()
+    out: list[int] = []
     count: i64 = 0
     while at < end and count < limit:
         character: i64 = buf[at]

@@ -168,6 +168,7 @@ class Calls:
             network.connected(reader, file)
         elif code == sc.ACCEPT:
             if succeeded:
+                file.accepts += 1
                 made, cloexec = network.accepted(reader, file)
                 made.origin = "accept"
                 made.created = make_call(reader)

@@ -39,6 +39,11 @@ class Files:
         self.unseen: i64 = 0
         """Descriptors that were used and whose beginning is not in the trace; 0, 1 and 2 do not count."""
         self.first_unseen_line: i64 = 0
+        self.watched: set[int] = set()
+        """Serials that `window` asks for."""
+        self.found: dict[int, OpenFile] = {}
+        """Those of them that have been seen."""
+        self._serial: i64 = 0
         self._sent: list[OpenFile] = []
 
     def at(self, process: Process, reader: StraceReader, buf: bytes, at: i64, end: i64, wanted: i64) -> OpenFile | None:
@@ -220,7 +225,12 @@ class Files:
                 self.first_unseen_line = reader.ref
 
     def _list(self, file: OpenFile) -> None:
-        """Give sockets and epoll sets their numbers."""
+        """Give files their serials, and sockets and epoll sets their numbers."""
+        if file.serial == 0:
+            self._serial += 1
+            file.serial = self._serial
+            if self.watched and int(file.serial) in self.watched:
+                self.found[file.serial] = file
         if isinstance(file, Socket):
             if file.kind == SOCKET and file.number < 0:
                 file.number = len(self.sockets)

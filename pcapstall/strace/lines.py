@@ -87,6 +87,8 @@ class StraceReader:
         self.detached_ref: i64 = 0
         """The first line that says the tracer let go."""
         self._calls: i64 = 0
+        self._unfinished: i64 = 0
+        self._resumed: i64 = 0
         self._others: list[int] = [0] * OPEN
         self._tid: i64 = tid
         self._feed: LineFeed = feed
@@ -118,6 +120,10 @@ class StraceReader:
         self.kind = kind
         if kind == CALL:
             self._calls += 1
+        elif kind == UNFINISHED:
+            self._unfinished += 1
+        elif kind == RESUMED:
+            self._resumed += 1
         else:
             self._others[kind] += 1
         if tail:
@@ -132,6 +138,8 @@ class StraceReader:
         """Lines of each kind so far; together they are all lines that were read."""
         counts = list(self._others)
         counts[CALL] = self._calls
+        counts[UNFINISHED] = self._unfinished
+        counts[RESUMED] = self._resumed
         return counts
 
     @property

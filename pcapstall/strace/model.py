@@ -67,6 +67,8 @@ class OpenFile:
 
     def __init__(self, kind: i64, label: bytes) -> None:
         self.kind: i64 = kind
+        self.serial: i64 = 0
+        """Its place among all open files, from 1: the same in every pass over the same lines."""
         self.label: bytes = label
         """A path, or what made it: ``eventfd2``."""
         self.process: Process | None = None
@@ -191,6 +193,8 @@ class Thread:
         """0 when the trace does not name it."""
         self.tid_printed: bool = tid > 0
         """The number stands before its lines; otherwise it comes from what a call returned."""
+        self.number: i64 = -1
+        """Its place in `Index.threads`."""
         self.process: Process | None = None
         self.comm: bytes = b""
         """The last command name that -Y printed."""

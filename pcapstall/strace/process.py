@@ -44,6 +44,7 @@ class Processes:
         self.all: list[Process] = []
         self.attached_late: bool = False
         """The trace begins in the middle of some process."""
+        self._attached: list[Process] = []
         self._expected: dict[int, _Child] = {}
         self._cloning: list[Thread] = []
         self._pending: dict[int, _Child] = {}
@@ -205,16 +206,12 @@ class Processes:
         if not started:
             self.attached_late = True
             if int(thread.tid) not in groups:
-                for other in self.all:
-                    if not other.started and other.ended_line == 0 and thread.tid > 0:
-                        process = other
-                        process.assumed = True
-                        if not process.pid_known and thread.tid < process.pid:
-                            process.pid = thread.tid
-                        break
+                process = self._attached_to(thread)
         if process is None:
             process = self._new(thread.tid, DescriptorTable())
             process.started = started
+            if not started:
+                self._attached.append(process)
             process.pid_known = started and thread.tid > 0
         told = groups.get(thread.tid)
         if told is not None:
@@ -222,6 +219,17 @@ class Processes:
             process.pid = thread.tid
             process.pid_known = True
         self._join(thread, process)
+        return process
+
+    def _attached_to(self, thread: Thread) -> Process | None:
+        """The process that was attached to first and still runs: a thread from nowhere is taken to be one of its."""
+        self._attached = [process for process in self._attached if process.ended_line == 0]
+        if thread.tid <= 0 or not self._attached:
+            return None
+        process = self._attached[0]
+        process.assumed = True
+        if not process.pid_known and thread.tid < process.pid:
+            process.pid = thread.tid
         return process
 
     def _new(self, pid: i64, table: DescriptorTable) -> Process:

@@ -99,6 +99,8 @@ class Socket(OpenFile):
         self.listener: Socket | None = None
         """The socket on which it was accepted."""
         self.listening: Call | None = None
+        self.accepts: i64 = 0
+        """Connections that were accepted on it."""
         self.bound: Endpoint | None = None
         self.local: Endpoint | None = None
         self.local_source: str = ""
@@ -116,7 +118,7 @@ class Socket(OpenFile):
         """For a sentence: ``socket to 10.0.0.1:443``."""
         if self.peer is not None:
             return f"socket to {format_endpoint(self.peer[0], self.peer[1])}"
-        if self.listening is not None:
+        if self.listening is not None or self.accepts > 0:
             where = self.local or self.bound
             return f"listener {format_endpoint(where[0], where[1])}" if where else "listener"
         if self.domain == AF_UNIX:

@@ -55,8 +55,7 @@ class Threads:
         plain = self._plain
         if plain is None:
             plain = Thread(0)
-            self.all.append(plain)
-            self.live += 1
+            self._list(plain)
             self._plain = plain
         elif not plain.alive() and self.live == 1:
             for thread in self.all:
@@ -101,8 +100,7 @@ class Threads:
         if thread is self._plain:
             # Unnumbered lines after an exit: straces that were put together.
             fresh = Thread(0)
-            self.all.append(fresh)
-            self.live += 1
+            self._list(fresh)
             self._plain = fresh
             return fresh
         self.by_tid.pop(thread.tid, None)
@@ -113,7 +111,11 @@ class Threads:
     def _add(self, tid: i64) -> Thread:
         thread = Thread(tid)
         self.by_tid[tid] = thread
-        self.all.append(thread)
         self.announced.discard(tid)
-        self.live += 1
+        self._list(thread)
         return thread
+
+    def _list(self, thread: Thread) -> None:
+        thread.number = len(self.all)
+        self.all.append(thread)
+        self.live += 1

@@ -11,6 +11,7 @@ from pcapstall.strace.args import ArgCursor, read_fd, read_flags
 from pcapstall.strace.walk import skip_decoration, skip_spaces, starts
 
 EPOLLIN: Final = 0x001
+EPOLLPRI: Final = 0x002
 EPOLLOUT: Final = 0x004
 EPOLLERR: Final = 0x008
 EPOLLHUP: Final = 0x010
@@ -223,7 +224,7 @@ def read_select_result(buf: bytes, at: i64, end: i64) -> ReadySet:
     cursor = ArgCursor()
     cursor.open(buf, at + 1, end)
     while cursor.next():
-        for name, mask in ((b"in ", EPOLLIN), (b"out ", EPOLLOUT), (b"except ", 0x002)):
+        for name, mask in ((b"in ", EPOLLIN), (b"out ", EPOLLOUT), (b"except ", EPOLLPRI)):
             if starts(buf, cursor.start, cursor.end, name):
                 read_fd_set(buf, cursor.start + len(name), cursor.end, mask, found)
     return found
