@@ -46,6 +46,8 @@ class PointFinder:
             return self._at, HIGH
         if _is_one_host(hosts):
             return LOCAL, HIGH
+        if pair.file_index in self._loopback_files and not pair.is_slow():
+            return LOCAL, HIGH
         point = by_times(pair.syn_synack_ns, pair.synack_ack_ns)
         if point[0] == UNKNOWN:
             point = by_times(pair.retried_syn_synack_ns, pair.retried_synack_ack_ns)

@@ -9,12 +9,18 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from pcapstall.core.frames import file_of
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.flows.flow import COPY, NEVER, Flow
 from pcapstall.wire.segment import RST, SYN
 
 CONNECTIONS_MAX: Final = 1_000_000
 """Connections remembered by their times; later ones are not asked about races."""
+
+ONE_HOST_NS: Final = 2_000_000
+"""Loopback link types are also those of tunnels, on which a round trip takes longer than this."""
+LIVED_NS: Final = 500_000_000
+"""A shorter connection is no reason to wait for."""
 
 
 class Pair:
@@ -31,6 +37,8 @@ class Pair:
         self.client_ttl: i64 = 0
         """Of the client's packets; 0 while not known, -1 when they differ."""
         self.server_ttl: i64 = 0
+        self.file_index: i64 = 0
+        """The capture in which their first flow is."""
         self.healthy: i64 = 0
         """Flows that are not shown one by one."""
 
@@ -46,6 +54,12 @@ class Pair:
                 self.server_ttl = server_ttl
             elif self.server_ttl != server_ttl:
                 self.server_ttl = -1
+
+    def is_slow(self) -> bool:
+        """Whether even the fastest handshake took longer than two processes of one host need."""
+        if self.syn_synack_ns == NEVER or self.synack_ack_ns == NEVER:
+            return False
+        return self.syn_synack_ns + self.synack_ack_ns > ONE_HOST_NS
 
     def rtt_ns(self) -> i64:
         """The smallest time from here to the server and back; 0 when it is not known."""
@@ -67,6 +81,13 @@ class Knowledge:
         self.connected_syn_ns: array[int] = array("q")
         self.connected_ack_ns: array[int] = array("q")
 
+        self.lived_keys: list[bytes] = []
+        """Of each flow that lasted for a while, with the stamps and frames of its first and last segment."""
+        self.lived_first_ns: array[int] = array("q")
+        self.lived_last_ns: array[int] = array("q")
+        self.lived_first_ref: array[int] = array("q")
+        self.lived_last_ref: array[int] = array("q")
+
     def learn(self, flow: Flow, intervals: Intervals) -> Pair:
         """Take in one finished flow, which ``intervals`` has just measured; returns its pair of hosts."""
         key = client_key(flow)
@@ -75,6 +96,7 @@ class Knowledge:
         pair = self.pairs.get(hosts)
         if pair is None:
             pair = Pair()
+            pair.file_index = file_of(flow.first_ref)
             self.pairs[hosts] = pair
         if flow.ack_ref != 0 and flow.syn_ref != 0:
             if flow.syn_retries == 0 and flow.syn_ack_retries == 0:
@@ -92,6 +114,12 @@ class Knowledge:
                 self.connected_keys.append(key)
                 self.connected_syn_ns.append(flow.syn_ns)
                 self.connected_ack_ns.append(flow.ack_ns)
+        if flow.last_ns - flow.first_ns >= LIVED_NS and len(self.lived_keys) < CONNECTIONS_MAX:
+            self.lived_keys.append(key)
+            self.lived_first_ns.append(flow.first_ns)
+            self.lived_last_ns.append(flow.last_ns)
+            self.lived_first_ref.append(flow.first_ref)
+            self.lived_last_ref.append(flow.last_ref)
         if flow.notes is not None:
             client_ttl, server_ttl = first_ttls(flow)
             pair.see_ttls(client_ttl, server_ttl)

@@ -69,9 +69,9 @@ class Verdict:
     parts: Mapping[str, int] = field(default_factory=dict)
     """What the stalled interval is made of; they add up to it. Empty when nothing stalled."""
     named_side: str | None = None
-    """The side, where the cause alone does not name one."""
+    """The side, where the cause alone does not name it; empty for both or none."""
 
     @property
     def side(self) -> str | None:
         """client, server, network or None."""
-        return self.named_side if self.named_side is not None else SIDES[self.cause]
+        return (self.named_side or None) if self.named_side is not None else SIDES[self.cause]

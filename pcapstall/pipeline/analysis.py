@@ -22,7 +22,7 @@ from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.scan import FileCounts, Listener, Scan
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted
-from pcapstall.pipeline.trust import capture_report
+from pcapstall.pipeline.trust import capture_report, doubtful_files, loopback_files
 from pcapstall.report.model import CaptureReport, FlowReport, HealthySummary, Report
 from pcapstall.report.percentiles import Tally
 from pcapstall.report.thresholds import parse_thresholds
@@ -94,8 +94,9 @@ def analyse(
     try:
         ears = _Ears(findings, None if progress is None else lambda: progress(cursor))
         scan = _read(cursor, collector, ears)
-        shown = findings.settle()
-        return _put_together(cursor, scan, collector, findings, shown, options)
+        captures_read = _capture_reports(cursor, scan, collector)
+        shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
+        return _put_together(cursor, captures_read, collector, findings, shown, options)
     finally:
         cursor.close()
 
@@ -112,6 +113,8 @@ def _read(cursor: Captures, collector: Collector, ears: Listener) -> Scan:
         cursor.stop()
     finally:
         if collecting:
+            # What was built stays until the end: the collector need not look at it again and again.
+            gc.freeze()
             gc.enable()
     scan.end()
     collector.watched_until = scan.watched_until
@@ -120,9 +123,13 @@ def _read(cursor: Captures, collector: Collector, ears: Listener) -> Scan:
 
 
 def _put_together(
-    cursor: Captures, scan: Scan, collector: Collector, findings: Findings, shown: LengthTally, options: Options
+    cursor: Captures,
+    captures: list[CaptureReport],
+    collector: Collector,
+    findings: Findings,
+    shown: LengthTally,
+    options: Options,
 ) -> Analysis:
-    captures = _capture_reports(cursor, scan, collector)
     t0_ns = min((capture.first_ns for capture in captures if capture.first_ns is not None), default=0)
     everything = LengthTally()
     everything.absorb(collector.counted)

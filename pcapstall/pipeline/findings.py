@@ -7,8 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from pcapstall.diagnose.capture_point import PointFinder
+from pcapstall.diagnose.case import Case, Surroundings
 from pcapstall.diagnose.dns import DnsLog
+from pcapstall.diagnose.engine import Tried, diagnose, explain
 from pcapstall.diagnose.intervals import Intervals
+from pcapstall.diagnose.neighbours import Neighbours
 from pcapstall.diagnose.outcome import RACED, Outcome
 from pcapstall.diagnose.races import Races
 from pcapstall.flows.flow import Flow
@@ -24,17 +27,28 @@ class Findings:
     def __init__(self, collector: Collector, at: str, tls_ports: frozenset[int]) -> None:
         self.dns = DnsLog()
         self._collector = collector
-        self._points = PointFinder(collector.knowledge, at)
+        self._at = at
         self._tls_ports = tls_ports
+        self._points = PointFinder(collector.knowledge, at)
+        self._surroundings: Surroundings | None = None
         self._races: Races | None = None
         self._flows: list[Flow] = []
         self._intervals = Intervals()
         self._outcome = Outcome()
 
-    def settle(self) -> LengthTally:
-        """Everything was read: decide which of the flows kept are shown. Returns the count of those that are."""
+    def settle(
+        self, loopback_files: frozenset[int] = frozenset(), doubtful_files: frozenset[int] = frozenset()
+    ) -> LengthTally:
+        """Everything was read: decide which of the flows kept are shown. Returns the count of those that are.
+
+        The two sets hold indexes of captures: of a loopback interface, and such as lack packets or have a clock that
+        stepped.
+        """
         collector = self._collector
-        self._races = Races(collector.knowledge)
+        knowledge = collector.knowledge
+        self._points = PointFinder(knowledge, self._at, loopback_files)
+        self._surroundings = Surroundings(knowledge, self.dns, Neighbours(knowledge), self._tls_ports, doubtful_files)
+        self._races = Races(knowledge)
         shown = LengthTally()
         for flow in collector.kept:
             stalled = self._judge(flow)
@@ -63,9 +77,22 @@ class Findings:
             points[self._points.of_flow(flow)[0]] += 1
         return points
 
+    def explain(self, row: int) -> list[Tried]:
+        """Which rules were tried for a row, and why each held or did not; KeyError when there is no such row."""
+        for flow in self._flows:
+            if flow.id == row:
+                return explain(self._case(flow))
+        raise KeyError(row)
+
     def _row(self, flow: Flow, t0_ns: int) -> FlowReport:
+        case = self._case(flow)
+        point = (case.point, case.point_confidence)
+        return flow_report(flow, self._intervals, self._outcome, diagnose(case), point, t0_ns)
+
+    def _case(self, flow: Flow) -> Case:
+        assert self._surroundings is not None, "settle() comes first"
         self._judge(flow)
-        return flow_report(flow, self._intervals, self._outcome, None, self._points.of_flow(flow), t0_ns)
+        return Case(flow, self._intervals, self._outcome, self._points.of_flow(flow), self._surroundings)
 
     def _judge(self, flow: Flow) -> bool:
         """Measure ``flow`` again, in the light of the others; whether it stalled."""

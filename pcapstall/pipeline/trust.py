@@ -3,12 +3,16 @@
 Losses and clock steps of the capture are said here and never taken for events of the network.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from pcapstall.capture.info import CaptureInfo
 from pcapstall.core.times import MS
 from pcapstall.pipeline.scan import FileCounts
 from pcapstall.report.model import CaptureReport
+
+_LOOPBACK: Final = frozenset(("NULL", "LOOP"))
+_GRAVE: Final = frozenset(("packets_dropped", "clock_steps", "time_stamps"))
 
 TRUSTWORTHY: Final = "trustworthy"
 BACKWARD_NS: Final = MS
@@ -51,3 +55,19 @@ def doubts(info: CaptureInfo, missed_flows: int) -> list[str]:
     if info.snaplen_cut:
         found.append("cut_packets")
     return found
+
+
+def loopback_files(captures: Sequence[CaptureReport]) -> frozenset[int]:
+    """Indexes of the captures whose only link type is a loopback's."""
+    return frozenset(
+        index for index, capture in enumerate(captures) if capture.linktypes and _LOOPBACK.issuperset(capture.linktypes)
+    )
+
+
+def doubtful_files(captures: Sequence[CaptureReport]) -> frozenset[int]:
+    """Indexes of the captures that say themselves that they lack packets, or whose clock stepped."""
+    return frozenset(
+        index
+        for index, capture in enumerate(captures)
+        if capture.dropped or not _GRAVE.isdisjoint(capture.trust.split(", "))
+    )

@@ -1,0 +1,202 @@
+"""One flow on the table: everything that the rules may look at, worked out once and read many times.
+
+Facts only: what was measured, where the capture was taken, the segments, what else was going on. No conclusion.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from pcapstall.diagnose import capture_point
+from pcapstall.diagnose.capture_point import Point
+from pcapstall.diagnose.dns import DnsLog
+from pcapstall.diagnose.intervals import ABSENT, Intervals
+from pcapstall.diagnose.ip_ids import IdCount
+from pcapstall.diagnose.knowledge import (
+    Knowledge,
+    Pair,
+    client_address,
+    client_key,
+    server_address,
+    server_endpoint,
+)
+from pcapstall.diagnose.neighbours import Neighbours
+from pcapstall.diagnose.outcome import Outcome
+from pcapstall.diagnose.segments import History, Seg
+from pcapstall.diagnose.sight import misses_bytes
+from pcapstall.diagnose.ticks import measured_rate
+from pcapstall.diagnose.tls_ports import TLS_PORTS
+from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
+from pcapstall.flows.flow import FLAG_NOTES_CUT, Flow
+from pcapstall.wire.preamble import SERVER_FIRST_PORTS
+
+_SPANS: Final = {
+    "syn_synack": ("syn", "syn_ack"),
+    "synack_ack": ("syn_ack", "ack"),
+    "ack_ch": ("ack", "client_hello_first"),
+    "ch_span": ("client_hello_first", "client_hello_last"),
+    "ch_ack": ("client_hello_last", "client_hello_acked"),
+    "ch_sh": ("client_hello_last", "server_hello_first"),
+    "hrr_ch2": ("hello_retry", "client_hello2_first"),
+    "ch2_sh": ("client_hello2_last", "server_hello_first"),
+    "sh_cfin": ("server_hello_first", "client_finished"),
+}
+"""The events between which each interval lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is the same for all flows of a report."""
+
+    knowledge: Knowledge
+    dns: DnsLog
+    neighbours: Neighbours
+    tls_ports: frozenset[int] = frozenset()
+    doubtful_files: frozenset[int] = frozenset()
+    """Captures that say themselves that packets are missing, or whose clock jumped."""
+
+
+class Case:
+    """A stalled or failed flow."""
+
+    def __init__(
+        self, flow: Flow, intervals: Intervals, outcome: Outcome, point: Point, surroundings: Surroundings
+    ) -> None:
+        self.flow = flow
+        self.intervals = intervals
+        self.outcome = outcome
+        self.point, self.point_confidence = point
+        self.surroundings = surroundings
+        self.key = client_key(flow)
+        self.stalled = intervals.stalled_name()
+        self.is_open = intervals.stalled_is_open
+        self.length_ns = intervals.stalled_ns if self.stalled else 0
+        self.start_ns, self.start_ref = self._start()
+        self.end_ns = self.start_ns + self.length_ns
+        self.end_ref = 0 if self.is_open or self.stalled is None else self._end_ref()
+
+    @cached_property
+    def history(self) -> History:
+        """The segments of the handshake."""
+        return History(self.flow)
+
+    @cached_property
+    def client_ids(self) -> IdCount:
+        """The IP IDs of the side that opened the connection."""
+        return IdCount(self.history, True)
+
+    @cached_property
+    def server_ids(self) -> IdCount:
+        """The IP IDs of the other side."""
+        return IdCount(self.history, False)
+
+    @cached_property
+    def pair(self) -> Pair:
+        """The two hosts."""
+        return self.surroundings.knowledge.pair_of(self.flow)
+
+    @property
+    def at_client(self) -> bool:
+        """Whether everything that the client's host sends is seen here."""
+        return self.point in (capture_point.CLIENT, capture_point.LOCAL)
+
+    @property
+    def at_server(self) -> bool:
+        """Whether everything that the server's host sends is seen here."""
+        return self.point in (capture_point.SERVER, capture_point.LOCAL)
+
+    @property
+    def hello_from_client(self) -> bool:
+        """Whether the TLS client is the side that opened the connection; an active FTP client accepts."""
+        return not self.flow.client_hello_first_ref or self.flow.tls_client_is_opener == self.flow.opener_is_client
+
+    def captured_at(self, from_client: bool) -> bool:
+        """Whether the capture was taken at the host of this side."""
+        return self.at_client if from_client else self.at_server
+
+    @property
+    def client_address(self) -> bytes:
+        """Of the host that opened the connection."""
+        return client_address(self.key)
+
+    @property
+    def server_address(self) -> bytes:
+        """Of the other host."""
+        return server_address(self.key)
+
+    @property
+    def server_port(self) -> int:
+        """Where the connection was opened to."""
+        return int.from_bytes(self.key[-2:], "big")
+
+    @cached_property
+    def speaks_tls(self) -> bool:
+        """Whether the server's endpoint is known to speak TLS: by its port, by other flows, by the user."""
+        return (
+            self.server_port in TLS_PORTS
+            or self.server_port in self.surroundings.tls_ports
+            or server_endpoint(self.key) in self.surroundings.knowledge.tls_endpoints
+        )
+
+    @property
+    def server_speaks_first(self) -> bool:
+        """Whether the port is that of a protocol in which the server greets."""
+        return self.server_port in SERVER_FIRST_PORTS and self.server_port not in self.surroundings.tls_ports
+
+    @cached_property
+    def rtt_ns(self) -> int:
+        """The smallest round trip between the hosts that is known, as seen from here; 0 when unknown."""
+        rtt = self.pair.rtt_ns()
+        return rtt or (self.pair.retried_syn_synack_ns if self.pair.retried_syn_synack_ns < 1 << 62 else 0)
+
+    def tick_rate(self, from_client: bool, without: tuple[Seg, ...] = ()) -> int | None:
+        """Ticks a second of a side's timestamps, from its other segments."""
+        return measured_rate(self.history.of(from_client), without)
+
+    @property
+    def caps(self) -> list[tuple[str, str]]:
+        """What keeps any verdict from being certain: the most that it can be, and why."""
+        found: list[tuple[str, str]] = []
+        if self.is_open and self.intervals.cut_by_capture:
+            found.append((MEDIUM, "a capture that goes on until the connection ends"))
+        if self.point == capture_point.UNKNOWN:
+            found.append((MEDIUM, "knowing where the capture was taken (--at)"))
+        if misses_bytes(self.flow.client()) or misses_bytes(self.flow.server()):
+            found.append((MEDIUM, "a capture that lacks no packets"))
+        elif self.flow.first_ref >> 40 in self.surroundings.doubtful_files:
+            found.append((MEDIUM, "a capture that dropped no packets and whose clock did not step"))
+        if self.flow.flags & FLAG_NOTES_CUT:
+            found.append((MEDIUM, "a capture of this connection alone"))
+        if self.outcome.one_sided:
+            found.append((LOW, "a capture of both directions"))
+        return found
+
+    def at_point(self, confidence: str) -> str:
+        """``confidence`` in what rests on where the capture was taken."""
+        return at_most(confidence, self.point_confidence if self.point_confidence in (HIGH, MEDIUM, LOW) else MEDIUM)
+
+    def _start(self) -> tuple[int, int]:
+        if self.stalled is None:
+            return 0, 0
+        flow = self.flow
+        name = _SPANS[self.stalled][0]
+        if name == "client_hello_first" and not flow.client_hello_first_ref:
+            name = "partial_hello"
+        return getattr(flow, f"{name}_ns"), getattr(flow, f"{name}_ref")
+
+    def _end_ref(self) -> int:
+        flow = self.flow
+        assert self.stalled is not None
+        name = _SPANS[self.stalled][1]
+        if self.stalled == "ch_sh" and flow.hello_retry_ref:
+            name = "hello_retry"
+        if name == "client_hello_first" and not flow.client_hello_first_ref:
+            name = "partial_hello"
+        ref: int = getattr(flow, f"{name}_ref")
+        return ref
+
+
+def closed(intervals: Intervals, name: str) -> int | None:
+    """The length of a closed interval; None without one."""
+    ns: int = getattr(intervals, name)
+    return None if ns == ABSENT else ns

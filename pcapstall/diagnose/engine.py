@@ -1,0 +1,61 @@
+"""Tries the rules on a case, in their order, and tells which held and why the others did not.
+
+The only place where rules are run. What they are is in `rules.table`.
+"""
+
+from dataclasses import dataclass
+
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.rules.base import FAILURE, conclude
+from pcapstall.diagnose.rules.table import RULES
+from pcapstall.diagnose.verdict import LOW, UNKNOWN, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One rule that was tried."""
+
+    rule: str
+    held: bool
+    why: str
+    """The verdict's sentence, or why the rule did not hold."""
+
+
+def diagnose(case: Case) -> Verdict | None:
+    """The verdict on a flow that stalled or failed; None for any other."""
+    stage = _stage(case)
+    if stage is None:
+        return None
+    for rule in RULES:
+        if stage in rule.stages:
+            judgement = rule.judge(case)
+            if isinstance(judgement, Verdict):
+                return judgement
+    return _unexplained(case)
+
+
+def explain(case: Case) -> list[Tried]:
+    """All rules of the stage that stalled, in order. The first that held made the verdict."""
+    stage = _stage(case)
+    tried: list[Tried] = []
+    for rule in RULES:
+        if stage is None or stage not in rule.stages:
+            continue
+        judgement = rule.judge(case)
+        if isinstance(judgement, Verdict):
+            tried.append(Tried(rule.name, True, judgement.sentence))
+        else:
+            tried.append(Tried(rule.name, False, judgement))
+    return tried
+
+
+def _stage(case: Case) -> str | None:
+    if case.stalled is not None:
+        return case.stalled
+    return FAILURE if case.outcome.failed else None
+
+
+def _unexplained(case: Case) -> Verdict:
+    return conclude(
+        case, UNKNOWN, case.outcome.tls or case.outcome.tcp, LOW, "nothing in the capture explains it", [], "both ends"
+    )

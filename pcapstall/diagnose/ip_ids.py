@@ -1,0 +1,70 @@
+"""What a sender's IPv4 IDs tell: whether it sent anything between two segments that was not seen here.
+
+Linux counts the IDs of a connection by one for each segment on the wire. RSTs and the SYN-ACK have 0 there, other
+stacks use 0, random numbers or one count for everything: so it is checked first whether a side counts at all.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from pcapstall.diagnose.segments import History, Seg
+
+EXACT_MIN: Final = 2
+"""So many steps of exactly the right size are no accident: each is one chance in 65536."""
+STEP_MAX: Final = 256
+"""A larger step is no count of this connection's."""
+
+
+class IdCount:
+    """The IP IDs of one side of a flow."""
+
+    def __init__(self, history: History, from_client: bool) -> None:
+        self._history = history
+        # A SYN-ACK has ID 0 whatever follows, and a RST is not sent by the connection.
+        self._segs = [seg for seg in history.of(from_client) if not seg.is_rst and not seg.is_syn_ack]
+
+    def missing(self, first: Seg, last: Seg) -> int | None:
+        """How many segments were sent between two of this side's and are not in the capture; None when unknown.
+
+        0 proves that nothing else was sent in between.
+        """
+        try:
+            start, end = self._segs.index(first), self._segs.index(last)
+        except ValueError:
+            return None
+        if start >= end:
+            return None
+        excess = self._excess(self._segs[start : end + 1])
+        if excess is None:
+            return None
+        others = self._exact(self._segs[: start + 1]) + self._exact(self._segs[end:])
+        inside = self._exact(self._segs[start : end + 1])
+        if excess == 0:
+            return 0 if others + inside >= EXACT_MIN and self._is_count() else None
+        return excess if others >= EXACT_MIN and self._is_count() else None
+
+    def _steps(self, segs: Sequence[Seg]) -> list[tuple[int, int]]:
+        """For each two neighbours: how far the ID went on, and how far it should have."""
+        return [
+            ((after.ip_id - before.ip_id) & 0xFFFF, self._history.pieces(before)) for before, after in pairwise(segs)
+        ]
+
+    def _exact(self, segs: Sequence[Seg]) -> int:
+        return sum(step == expected for step, expected in self._steps(segs))
+
+    def _excess(self, segs: Sequence[Seg]) -> int | None:
+        excess = 0
+        for step, expected in self._steps(segs):
+            if step < expected or step > STEP_MAX:
+                return None
+            excess += step - expected
+        return excess
+
+    def _is_count(self) -> bool:
+        """Whether nothing in the whole flow speaks against a count, and at least half of the steps are exact."""
+        if any(seg.ip_id < 0 for seg in self._segs):
+            return False
+        steps = self._steps(self._segs)
+        plausible = sum(expected <= step <= STEP_MAX for step, expected in steps)
+        return plausible == len(steps) and 2 * self._exact(self._segs) >= len(steps)

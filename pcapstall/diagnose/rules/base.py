@@ -1,0 +1,94 @@
+"""What every rule is made of: its name, the stages it is tried for, and how a conclusion is put together.
+
+The limits that hold for all conclusions are laid on here, so that no rule can forget them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pcapstall.core.times import format_span
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.split import split
+from pcapstall.diagnose.verdict import HIGH, Fact, Verdict, at_most
+
+FAILURE: Final = "failure"
+"""The stage of a flow that failed and did not stall."""
+
+AT_CLIENT: Final = "a capture at the client"
+AT_SERVER: Final = "a capture at the server"
+
+HELLO_WAIT: Final = ("ack_ch", "hrr_ch2", "ch_span")
+"""Stages in which the client owes bytes of a hello."""
+ANSWER_WAIT: Final = ("ch_sh", "ch2_sh")
+"""Stages in which the server owes its hello."""
+
+Judgement = Verdict | str
+"""A conclusion, or why the rule does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule."""
+
+    name: str
+    stages: tuple[str, ...]
+    """Intervals that stalled, or `FAILURE`: for anything else it is not tried."""
+    judge: Callable[[Case], Judgement]
+
+
+def conclude(
+    case: Case,
+    cause: str,
+    reason: str,
+    confidence: str,
+    sentence: str,
+    facts: Iterable[Fact | None],
+    would_settle: str = "",
+    parts: Mapping[str, int] | None = None,
+    side: str | None = None,
+) -> Verdict:
+    """A verdict within the limits of the case: ``confidence`` is lowered by what the capture lacks."""
+    wanted = [would_settle] if would_settle else []
+    final = confidence
+    for cap, lacking in case.caps:
+        if at_most(final, cap) != final or (final == cap and cap != HIGH):
+            wanted.append(lacking)
+        final = at_most(final, cap)
+    if parts is None:
+        parts = split(case.start_ns, case.end_ns, (), cause) if case.stalled else {}
+    settle = "" if final == HIGH else " and ".join(dict.fromkeys(wanted)) or _other_end(cause)
+    return Verdict(
+        cause=cause,
+        reason=reason,
+        confidence=final,
+        sentence=sentence,
+        evidence=[fact for fact in facts if fact is not None],
+        would_settle=settle,
+        parts=parts,
+        named_side=side,
+    )
+
+
+def _other_end(cause: str) -> str:
+    return AT_SERVER if cause.startswith("server") else AT_CLIENT
+
+
+def span(ns: int) -> str:
+    """A length for a sentence."""
+    return format_span(ns)
+
+
+def times(count: int) -> str:
+    """``once``, ``twice``, ``3 times``."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def several(count: int, noun: str) -> str:
+    """``1 segment``, ``3 segments``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def refs(*frames: int) -> tuple[int, ...]:
+    """Frame references, those of what was not seen left out."""
+    return tuple(frame for frame in frames if frame)

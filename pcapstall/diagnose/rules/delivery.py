@@ -1,0 +1,265 @@
+"""Rules for a ClientHello that was not acknowledged in time: lost, too big for the path, or held back by a host.
+
+The capture has seen the hello; which of its copies got through is told by the ACK's TSecr, and whether an earlier one
+had arrived by a duplicate SACK (RFC 2883).
+"""
+
+from dataclasses import dataclass
+
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.rules import facts
+from pcapstall.diagnose.rules.base import AT_SERVER, Judgement, conclude, refs, span, times
+from pcapstall.diagnose.segments import Seg
+from pcapstall.diagnose.split import split
+from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, SERVER_KERNEL, UNKNOWN, Fact
+
+AGAIN_MIN = 3
+"""Copies that must have been lost before it is said that full segments never come through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """The bytes that were waited for, each time they were sent, and what the other side said of them."""
+
+    sender: bool
+    """Whether the side that opened the connection sent them."""
+    begin: int
+    """Offset of the first byte that was missing over there."""
+    copies: list[Seg]
+    """Each segment that carried that byte."""
+    acks: list[Seg]
+    """What the other side sent meanwhile."""
+    final: Seg | None
+    """The segment that acknowledged it."""
+    through: int | None
+    """Which copy that segment answers, from 0; None when it does not say."""
+    had_arrived: bool
+    """A duplicate SACK says that an earlier copy had arrived."""
+    sacked: bool
+    """Later bytes had arrived, by SACK."""
+
+
+def delivery_of(case: Case) -> Delivery | None:
+    """What became of the hello's bytes; None when they were not noted."""
+    sender = case.hello_from_client
+    first, last = case.history.at(case.flow.client_hello_first_ref), case.history.at(case.start_ref)
+    if first is None or last is None:
+        return None
+    hello_end = max(first.end, last.end)
+    answers = [seg for seg in case.history.of(not sender) if not seg.is_rst]
+    meanwhile = [seg for seg in answers if case.start_ns <= seg.ns < case.end_ns]
+    earlier = [seg for seg in answers if seg.ns < case.end_ns and seg.ref != case.end_ref]
+    begin = max((seg.ack for seg in earlier if seg.ack is not None), default=0)
+    begin = max(begin, 0)
+    copies = [
+        seg
+        for seg in case.history.of(sender)
+        if seg.has_data and seg.offset <= begin < seg.end and seg.ns <= case.end_ns and seg.offset < hello_end
+    ]
+    if not copies:
+        return None
+    final = case.history.at(case.end_ref) if case.end_ref else None
+    through = None
+    had_arrived = False
+    if final is not None:
+        stamps = [seg.tsval for seg in copies]
+        if final.tsecr in stamps and -1 not in stamps:
+            through = stamps.index(final.tsecr)
+        had_arrived = final.is_duplicate_sack
+    sacked = any(left > begin for seg in meanwhile for left, _ in seg.sacks)
+    return Delivery(sender, begin, copies, meanwhile, final, through, had_arrived, sacked)
+
+
+def repeated_syn_acks(case: Case) -> list[Seg]:
+    """SYN-ACKs sent again after the client had acknowledged the first."""
+    return [seg for seg in case.history.server if seg.is_syn_ack and seg.ns > case.flow.ack_ns and seg.ns < case.end_ns]
+
+
+def accept_queue_full(case: Case) -> Judgement:
+    """Captured at the server: the hello is here, unacknowledged, and the SYN-ACK is repeated."""
+    if not case.at_server:
+        return "the capture was not taken at the server"
+    again = repeated_syn_acks(case)
+    if not again:
+        return "the SYN-ACK was not repeated"
+    delivery = delivery_of(case)
+    copies = delivery.copies if delivery else []
+    return conclude(
+        case,
+        SERVER_KERNEL,
+        "accept_queue_full",
+        case.at_point(HIGH),
+        f"the server's host had the ACK and the ClientHello and took neither for {span(case.length_ns)}: its accept "
+        f"queue was full",
+        [
+            Fact(
+                "The SYN-ACK was repeated although the ACK and the ClientHello were here.",
+                refs(case.flow.ack_ref, case.start_ref, *(seg.ref for seg in again)),
+            ),
+            _copies_fact(copies),
+            facts.place(case),
+        ],
+        "the server's counters (nstat: TcpExtListenOverflows)",
+    )
+
+
+def held_by_host(case: Case) -> Judgement:
+    """Captured at the server: the hello is here and its kernel does not acknowledge it."""
+    if not case.at_server:
+        return "the capture was not taken at the server"
+    delivery = delivery_of(case)
+    again = len(delivery.copies) if delivery else 1
+    never = "never acknowledged it" if case.is_open else f"acknowledged it only after {span(case.length_ns)}"
+    return conclude(
+        case,
+        SERVER_KERNEL,
+        "accept_queue_full" if again > 1 else "ack_loss",
+        MEDIUM,
+        f"the ClientHello came to the server's host {times(again)}, and its kernel {never}",
+        [_copies_fact(delivery.copies if delivery else []), facts.place(case)],
+        "the server's counters (nstat: TcpExtListenOverflows, TcpExtTCPBacklogDrop), its firewall",
+    )
+
+
+def black_hole(case: Case) -> Judgement:
+    """Full segments of the hello are lost each time they are sent, while smaller ones arrive."""
+    delivery = delivery_of(case)
+    if delivery is None:
+        return "the ClientHello's segments were not noted"
+    full = case.history.full_size(delivery.sender)
+    lost = delivery.copies if delivery.final is None else delivery.copies[:-1]
+    if not lost or any(seg.payload_len < full for seg in lost):
+        return "segments that are smaller than the MSS were lost, too"
+    if not delivery.sacked:
+        return "nothing says that smaller segments arrived"
+    if delivery.final is not None and delivery.copies[-1].payload_len >= full:
+        return "a full segment got through in the end"
+    icmp = facts.too_big(case, delivery.sender)
+    if len(lost) < 2 and icmp is None:
+        return "it was lost once only"
+    beyond = [seg for seg in delivery.acks if seg.sacks]
+    return conclude(
+        case,
+        NETWORK,
+        "mtu_black_hole",
+        HIGH if len(lost) >= AGAIN_MIN or icmp else MEDIUM,
+        f"full segments of the client vanish on their way while smaller ones arrive: {times(len(lost))} for "
+        f"{span(case.length_ns)}",
+        [
+            _copies_fact(lost),
+            Fact("The server's SACK says that the smaller segment behind it arrived.", refs(*(s.ref for s in beyond))),
+            icmp,
+            facts.handshake(case),
+        ],
+        AT_SERVER,
+    )
+
+
+def hello_loss(case: Case) -> Judgement:
+    """The hello was sent again, and a later copy is the one that got through."""
+    delivery = delivery_of(case)
+    if delivery is None:
+        return "the ClientHello's segments were not noted"
+    if case.at_server:
+        return "the ClientHello came to the server's host"
+    if len(delivery.copies) < 2:
+        return "the ClientHello was not sent again"
+    if repeated_syn_acks(case):
+        return "the server repeated its SYN-ACK: it may not have taken the connection"
+    if delivery.had_arrived or delivery.through == 0:
+        return "the first copy arrived"
+    if delivery.final is None and not delivery.sacked and not _took_connection(case):
+        return "nothing shows that the server had taken the connection"
+    sure = delivery.sacked or _took_connection(case)
+    marks = []
+    if delivery.through is not None:
+        marks = [(delivery.copies[delivery.through].ns, NETWORK)]
+    got = (
+        f"and copy {delivery.through + 1} got through, by the TSecr of its ACK"
+        if delivery.through is not None
+        else "and none was acknowledged"
+        if delivery.final is None
+        else "before it was acknowledged"
+    )
+    lost = delivery.through if delivery.through is not None else len(delivery.copies)
+    return conclude(
+        case,
+        NETWORK,
+        "client_hello_loss",
+        HIGH if sure else MEDIUM,
+        f"the ClientHello was lost {times(lost)} on its way to the server, "
+        f"{'which has not acknowledged it for' if case.is_open else 'which acknowledged it after'} "
+        f"{span(case.length_ns)}",
+        [_copies_fact(delivery.copies, got, delivery.final), facts.handshake(case), facts.place(case)],
+        AT_SERVER,
+        split(case.start_ns, case.end_ns, marks, NETWORK),
+    )
+
+
+def acks_lost(case: Case) -> Judgement:
+    """A duplicate SACK: the hello had arrived before, and the server's ACKs did not come back."""
+    delivery = delivery_of(case)
+    if delivery is None or delivery.final is None:
+        return "no ACK came"
+    if case.at_server:
+        return "the capture was taken at the server, which would have shown earlier ACKs"
+    if not delivery.had_arrived:
+        return "no duplicate SACK says that an earlier copy had arrived"
+    return conclude(
+        case,
+        NETWORK,
+        "ack_loss",
+        MEDIUM,
+        f"an earlier copy of the ClientHello had arrived; its ACK was lost, and the next one came after "
+        f"{span(case.length_ns)}",
+        [_copies_fact(delivery.copies, "and the ACK has a duplicate SACK", delivery.final), facts.place(case)],
+        AT_SERVER,
+    )
+
+
+def not_acknowledged(case: Case) -> Judgement:
+    """Neither side of the capture shows where the hello, or its ACK, was held up."""
+    delivery = delivery_of(case)
+    again = repeated_syn_acks(case)
+    copies = delivery.copies if delivery else []
+    never = "has not been acknowledged for" if case.is_open else "was acknowledged only after"
+    repeated = (
+        Fact(
+            "The server repeated its SYN-ACK after the client's ACK: that was lost, or its accept queue was full.",
+            refs(*(seg.ref for seg in again)),
+        )
+        if again
+        else None
+    )
+    spurious = delivery is not None and delivery.through == 0 and len(copies) > 1
+    return conclude(
+        case,
+        UNKNOWN,
+        "ack_loss" if spurious else "client_hello_loss",
+        MEDIUM,
+        f"the ClientHello {never} {span(case.length_ns)}: lost on its way, or not taken by the server's host",
+        [
+            _copies_fact(copies, "the ACK answers the first by its TSecr" if spurious else "", None),
+            repeated,
+            facts.handshake(case),
+            facts.place(case),
+        ],
+        AT_SERVER,
+    )
+
+
+def _took_connection(case: Case) -> bool:
+    """Whether the server is known to have taken the handshake's ACK: it sent something since. Until then its accept
+    queue may be full, and the hello not lost but dropped there."""
+    return any(
+        not seg.is_syn_ack and not seg.is_rst and case.flow.ack_ns < seg.ns < case.end_ns for seg in case.history.server
+    )
+
+
+def _copies_fact(copies: list[Seg], then: str = "", final: Seg | None = None) -> Fact | None:
+    if not copies:
+        return None
+    sizes = sorted({seg.payload_len for seg in copies})
+    size = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    sent = f"Segments with {size} bytes of the ClientHello were sent {times(len(copies))}"
+    return Fact(f"{sent}{', ' + then if then else ''}.", refs(*(seg.ref for seg in copies), final.ref if final else 0))

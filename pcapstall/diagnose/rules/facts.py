@@ -1,0 +1,103 @@
+"""Sentences of evidence that several rules cite: the handshake, the capture point, the close.
+
+Each says what is in the frames it names, and nothing that is inferred from them.
+"""
+
+from pcapstall.diagnose import capture_point
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.intervals import ABSENT
+from pcapstall.diagnose.rules.base import refs, several, span
+from pcapstall.diagnose.verdict import Fact
+from pcapstall.flows.flow import NEVER
+from pcapstall.wire.icmp import ICMP_FRAGMENTATION_NEEDED, ICMP_UNREACHABLE, ICMPV6_PACKET_TOO_BIG
+
+
+def handshake(case: Case) -> Fact | None:
+    """How the TCP handshake went."""
+    flow, intervals = case.flow, case.intervals
+    if not (flow.syn_ref and flow.ack_ref and flow.syn_ack_ref):
+        return None
+    length = span(flow.ack_ns - flow.syn_ns)
+    repeated = flow.syn_retries + flow.syn_ack_retries
+    what = f"with {several(repeated, 'repeated segment')}" if repeated else "without a repeated segment"
+    if intervals.ack_ch == 0:
+        return Fact(f"The TCP handshake was over in {length}, {what}.", refs(flow.syn_ref, flow.ack_ref))
+    return Fact(f"The TCP handshake was over in {length}, {what}.", refs(flow.syn_ref, flow.syn_ack_ref, flow.ack_ref))
+
+
+def place(case: Case) -> Fact | None:
+    """Where the capture was taken, and what tells it."""
+    pair = case.pair
+    if case.point == capture_point.UNKNOWN:
+        return None
+    where = {
+        capture_point.CLIENT: "Captured at the client",
+        capture_point.SERVER: "Captured at the server",
+        capture_point.MIDDLE: "Captured between client and server",
+        capture_point.LOCAL: "Captured on the host that both ends are on",
+    }[case.point]
+    if NEVER in (pair.syn_synack_ns, pair.synack_ack_ns):
+        return Fact(where + ".")
+    return Fact(
+        f"{where}: from here a SYN is answered within {span(pair.syn_synack_ns)} and a SYN-ACK within "
+        f"{span(pair.synack_ack_ns)}."
+    )
+
+
+def deferred(case: Case) -> Fact | None:
+    """A SYN-ACK repeated after the client's bare ACK, while the client is silent."""
+    again = [
+        seg.ref for seg in case.history.server if seg.is_syn_ack and case.flow.ack_ns < seg.ns and seg.ns < case.end_ns
+    ]
+    if not again or case.stalled != "ack_ch":
+        return None
+    return Fact(
+        "The server repeated its SYN-ACK after the client's ACK: consistent with TCP_DEFER_ACCEPT, which waits for "
+        "data, or with a lost ACK.",
+        refs(*again),
+    )
+
+
+def close(case: Case) -> Fact | None:
+    """Who ended the connection while it stood still."""
+    flow, outcome = case.flow, case.outcome
+    if not outcome.closed_by or outcome.close_ns > case.end_ns:
+        return None
+    half = flow.client() if outcome.closed_by == "client" else flow.server()
+    ref = half.fin_ref if outcome.close_kind == "fin" else half.rst_ref
+    verb = "sent a FIN" if outcome.close_kind == "fin" else "sent a RST"
+    return Fact(f"The {outcome.closed_by} {verb} after {span(outcome.close_ns - case.start_ns)}.", refs(ref))
+
+
+def too_big(case: Case, from_client: bool) -> Fact | None:
+    """ICMP says that packets of one side are too big for a link (RFC 1191, RFC 8201)."""
+    for error in case.flow.icmp_errors or ():
+        kind = (error.kind, error.code)
+        if error.quotes_client != from_client or not (
+            error.kind == ICMPV6_PACKET_TOO_BIG if error.v6 else kind == (ICMP_UNREACHABLE, ICMP_FRAGMENTATION_NEEDED)
+        ):
+            continue
+        side = "client" if from_client else "server"
+        room = f"; the next link takes {error.mtu} bytes" if error.mtu else ""
+        return Fact(f"ICMP says that packets of the {side} are too big{room}.", refs(error.ref))
+    return None
+
+
+def timer(case: Case) -> str:
+    """What the server's close says about its patience, for a sentence; empty when it says nothing."""
+    ns = case.outcome.server_timer_ns
+    if ns == ABSENT:
+        return ""
+    return f"; the server closed at {span(ns)}, so {span(ns)} is its timer and the silence is the cause"
+
+
+def late_hello(case: Case) -> str:
+    """What came of a ClientHello that was sent when the connection was closed already; empty without one."""
+    flow, outcome = case.flow, case.outcome
+    if not outcome.late_hello:
+        return ""
+    late = span(flow.client_hello_first_ns - outcome.close_ns)
+    server = flow.server()
+    answered = server.rst_ref and server.rst_ns >= flow.client_hello_last_ns
+    tail = " and was answered with RST" if answered else ""
+    return f"; the ClientHello came {late} after the {outcome.close_kind.upper()}{tail}"

@@ -1,0 +1,227 @@
+"""Rules for what was lost, or held up, before it came to the capture: holes, gaps in the IP IDs, slow clocks.
+
+The sender is far from here, so losses are seen by what is missing. Losses seen at the sender are in `delivery`.
+"""
+
+from dataclasses import dataclass
+
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.rules import facts
+from pcapstall.diagnose.rules.base import AT_CLIENT, AT_SERVER, Judgement, conclude, refs, several, span
+from pcapstall.diagnose.rules.turns import Owed, owed
+from pcapstall.diagnose.rules.waiting import NO_TURN
+from pcapstall.diagnose.segments import Seg
+from pcapstall.diagnose.split import split
+from pcapstall.diagnose.turn import LOST_BEFORE, least_loss_ns, most_loss_ns, prove
+from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, UNKNOWN, Fact
+
+PERSISTS_NS = 1_000_000_000
+"""A hole that stays open for so long was retransmitted more than once, and lost each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Bytes that are missing, though later ones of the same flight came."""
+
+    begin: int
+    end: int
+    beyond: Seg
+    """The first segment that came from beyond it."""
+    filled: Seg | None
+    """What filled its beginning; None when nothing did."""
+
+
+def hole_of(case: Case, turn: Owed) -> Hole | None:
+    """The hole in the flight that was owed, if there is one."""
+    segs = [seg for seg in case.history.of(turn.turn.from_client) if seg.has_data]
+    sent = turn.turn.sent
+    if case.stalled == "ch_span":
+        # What is missing may be the hello's first bytes or its last ones; only the first leave a hole behind.
+        segs = [seg for seg in segs if seg.ns <= case.end_ns]
+    next_offset = 0
+    for seg in segs:
+        if seg.ns >= case.end_ns and seg is not sent:
+            break
+        if seg.offset > next_offset and seg.ns >= case.start_ns and seg is not sent:
+            filled = next((s for s in segs if s.offset <= next_offset < s.end and s.ns >= seg.ns), None)
+            return Hole(next_offset, seg.offset, seg, filled)
+        next_offset = max(next_offset, seg.end)
+    return None
+
+
+def black_hole_before(case: Case) -> Judgement:
+    """Full segments never come through, smaller ones of the same flight do."""
+    turn = owed(case)
+    if turn is None:
+        return NO_TURN
+    hole = hole_of(case, turn)
+    if hole is None:
+        return "no later bytes came before the missing ones"
+    full = case.history.full_size(turn.turn.from_client)
+    if hole.end - hole.begin < full:
+        return "what is missing is smaller than a full segment"
+    ours = [seg for seg in case.history.of(turn.turn.from_client) if seg.has_data]
+    if any(seg.payload_len >= full for seg in ours):
+        return "full segments of this side did arrive"
+    until = hole.filled.ns if hole.filled else case.end_ns
+    if until - hole.beyond.ns < PERSISTS_NS:
+        return "the hole was filled at the first or second retransmission"
+    icmp = facts.too_big(case, turn.turn.from_client)
+    return conclude(
+        case,
+        NETWORK,
+        "mtu_black_hole",
+        HIGH if icmp else MEDIUM,
+        f"full segments of the {turn.side} vanish on their way while smaller ones arrive: {turn.what} was not complete "
+        f"for {span(until - hole.beyond.ns)}",
+        [_hole_fact(turn, hole, until), icmp, facts.handshake(case), facts.place(case)],
+        _at_sender(turn),
+        split(case.start_ns, case.end_ns, [*turn.marks, (hole.beyond.ns, UNKNOWN)], NETWORK),
+    )
+
+
+def hole(case: Case) -> Judgement:
+    """Later bytes came before earlier ones: those were sent in time and lost."""
+    turn = owed(case)
+    if turn is None:
+        return NO_TURN
+    found = hole_of(case, turn)
+    if found is None:
+        return "no later bytes came before the missing ones"
+    until = found.filled.ns if found.filled else case.end_ns
+    if 2 * (until - found.beyond.ns) < case.length_ns:
+        return "the hole was open for a small part of the time only"
+    # That the host goes on at all shows that it would have sent the rest again.
+    alive = found.filled is not None or any(
+        seg.ns - found.beyond.ns > PERSISTS_NS for seg in case.history.of(turn.turn.from_client)
+    )
+    return conclude(
+        case,
+        NETWORK,
+        turn.loss_reason,
+        HIGH if alive else MEDIUM,
+        f"part of {turn.what} was lost on its way: later bytes came {span(until - found.beyond.ns)} before the missing "
+        f"ones" + ("" if found.filled else ", which never came"),
+        [_hole_fact(turn, found, until), facts.handshake(case), facts.place(case)],
+        _at_sender(turn),
+        split(case.start_ns, case.end_ns, [*turn.marks, (found.beyond.ns, UNKNOWN)], NETWORK),
+    )
+
+
+def lost_before_capture(case: Case) -> Judgement:
+    """The sender's IP IDs say that segments were sent and not seen here."""
+    turn = owed(case)
+    if turn is None:
+        return NO_TURN
+    proof = prove(case, turn.turn)
+    if proof.kind != LOST_BEFORE or proof.anchor is None or proof.last is None:
+        return "the IP IDs show no gap"
+    if case.captured_at(turn.turn.from_client):
+        return "the capture was taken at the sender: the gap is the capture's own"
+    waited = case.end_ns - turn.turn.start_ns
+    explained = waited <= most_loss_ns(proof.lost, case.rtt_ns)
+    gap = Fact(
+        f"The {turn.side}'s IP IDs go on from {proof.anchor.ip_id:#06x} to {proof.last.ip_id:#06x}: "
+        f"{several(proof.lost, 'segment')} of this connection sent in between never came here.",
+        refs(proof.anchor.ref, proof.last.ref),
+    )
+    context = [gap, facts.handshake(case), facts.close(case), facts.place(case)]
+    if explained:
+        return conclude(
+            case,
+            NETWORK,
+            turn.loss_reason,
+            MEDIUM,
+            f"{several(proof.lost, 'segment')} of the {turn.side} were lost on their way here, and retransmitting them "
+            f"took the {span(case.length_ns)} that {turn.what} was late",
+            context,
+            _at_sender(turn),
+            split(case.start_ns, case.end_ns, turn.marks, NETWORK),
+        )
+    lost_ns = least_loss_ns(proof.lost)
+    return conclude(
+        case,
+        UNKNOWN,
+        turn.loss_reason,
+        MEDIUM,
+        f"{several(proof.lost, 'segment')} of the {turn.side} were lost on their way here, which explains some of the "
+        f"{span(case.length_ns)} that {turn.what} was late, but not all",
+        context,
+        _at_sender(turn),
+        split(case.start_ns, case.end_ns, [*turn.marks, (case.end_ns - lost_ns, UNKNOWN)], NETWORK),
+    )
+
+
+def missed_by_capture(case: Case) -> Judgement:
+    """Captured at the sender, whose IP IDs say that it sent more than the capture holds."""
+    turn = owed(case)
+    if turn is None:
+        return NO_TURN
+    proof = prove(case, turn.turn)
+    if proof.kind != LOST_BEFORE or proof.anchor is None or proof.last is None:
+        return "the IP IDs show no gap"
+    return conclude(
+        case,
+        UNKNOWN,
+        turn.late_reason,
+        MEDIUM,
+        f"{several(proof.lost, 'segment')} that the {turn.side} sent before {turn.what} are not in the capture, so it "
+        f"cannot be told when that was first sent",
+        [
+            Fact(
+                f"The {turn.side}'s IP IDs go on from {proof.anchor.ip_id:#06x} to {proof.last.ip_id:#06x}.",
+                refs(proof.anchor.ref, proof.last.ref),
+            ),
+            facts.place(case),
+        ],
+        "a capture that lacks no packets",
+        split(case.start_ns, case.end_ns, turn.marks, UNKNOWN),
+    )
+
+
+def held_up(case: Case) -> Judgement:
+    """By the sender's clock the segment left long before it came: it was on its way."""
+    turn = owed(case)
+    if turn is None:
+        return NO_TURN
+    proof = prove(case, turn.turn)
+    if case.captured_at(turn.turn.from_client):
+        return "the capture was taken at the sender"
+    if turn.turn.sent is None or proof.last is None:
+        return "nothing came that could have been held up"
+    held = proof.held_up_ns
+    if 2 * held < case.length_ns:
+        return "the sender's timestamps do not say so"
+    return conclude(
+        case,
+        NETWORK,
+        "high_rtt",
+        MEDIUM,
+        f"{turn.what} was {span(held)} on its way: by the {turn.side}'s clock it left that much earlier",
+        [
+            Fact(
+                f"By its TCP timestamps {span(proof.sender_ns or 0)} went by at the {turn.side} before that segment, "
+                f"here {span(proof.here_ns)}.",
+                refs(proof.last.ref),
+            ),
+            facts.handshake(case),
+            facts.place(case),
+        ],
+        _at_sender(turn),
+        split(case.start_ns, case.end_ns, [*turn.marks, (case.end_ns - held, UNKNOWN)], NETWORK),
+    )
+
+
+def _hole_fact(turn: Owed, found: Hole, until: int) -> Fact:
+    size = found.end - found.begin
+    what = f"{size} bytes before it came {span(until - found.beyond.ns)} later"
+    if found.filled is None:
+        what = f"the {size} bytes before it never came"
+    return Fact(
+        f"A segment of the {turn.side} arrived out of order: {what}.",
+        refs(found.beyond.ref, found.filled.ref if found.filled else 0),
+    )
+
+
+def _at_sender(turn: Owed) -> str:
+    return AT_CLIENT if turn.turn.from_client else AT_SERVER

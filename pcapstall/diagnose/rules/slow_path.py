@@ -1,0 +1,62 @@
+"""Rules for a path that is as slow as that for everything: nothing was lost and nobody waited.
+
+An interval that holds a round trip is compared with other round trips between the same hosts.
+"""
+
+from typing import Final
+
+from pcapstall.diagnose.case import Case, closed
+from pcapstall.diagnose.rules import facts
+from pcapstall.diagnose.rules.base import Judgement, conclude, span
+from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, Fact
+from pcapstall.flows.flow import NEVER
+
+_MOST: Final = 0.7
+"""So much of the interval must be a round trip."""
+
+
+def high_rtt(case: Case) -> Judgement:
+    """Other round trips between the hosts take as long."""
+    rtts = other_round_trips(case)
+    if case.stalled == "sh_cfin" and case.captured_at(case.hello_from_client):
+        return "the interval holds no round trip"
+    if case.stalled == "hrr_ch2" and case.captured_at(case.hello_from_client):
+        return "the interval holds no round trip"
+    if not rtts:
+        return "no other round trip is known"
+    if min(rtts) < _MOST * case.length_ns:
+        return f"another round trip between the hosts took {span(min(rtts))} only"
+    return conclude(
+        case,
+        NETWORK,
+        "high_rtt",
+        HIGH if len(rtts) > 1 else MEDIUM,
+        f"the path is slow: {span(case.length_ns)} is what every round trip takes, the shortest {span(min(rtts))}",
+        [facts.handshake(case), Fact(f"The shortest round trip between the hosts takes {span(min(rtts))}.")],
+        "more round trips between the hosts",
+    )
+
+
+def other_round_trips(case: Case) -> list[int]:
+    """Round trips from here to the side that was waited for and back, other than the interval itself."""
+    intervals, pair = case.intervals, case.pair
+    to_client = case.stalled in ("synack_ack", "hrr_ch2", "sh_cfin")
+    own_name = "synack_ack" if to_client else "syn_synack"
+    smallest = pair.synack_ack_ns if to_client else pair.syn_synack_ns
+    own = closed(intervals, own_name)
+    found: list[int] = []
+    if case.stalled == own_name:
+        own = None
+    elif own is not None and own > 0 and _counts(case):
+        found.append(own)
+    if smallest != NEVER and smallest != closed(intervals, own_name):
+        found.append(smallest)
+    ch_ack = closed(intervals, "ch_ack")
+    if not to_client and case.stalled != "ch_ack" and ch_ack is not None and ch_ack > 0:
+        found.append(ch_ack)
+    return found
+
+
+def _counts(case: Case) -> bool:
+    """Whether the handshake's own time is a round trip, and not a timeout."""
+    return case.flow.syn_retries == 0 and case.flow.syn_ack_retries == 0

@@ -1,0 +1,313 @@
+"""Rules for a turn that passed in silence: the side whose turn it was did not send, or that cannot be told from here.
+
+The proofs are those of `turn`; what was lost on the way has rules of its own.
+"""
+
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.rules import facts
+from pcapstall.diagnose.rules.base import ANSWER_WAIT, AT_CLIENT, AT_SERVER, Judgement, conclude, refs, span
+from pcapstall.diagnose.rules.turns import Owed, exchange, owed
+from pcapstall.diagnose.split import split
+from pcapstall.diagnose.turn import CAPTURED_THERE, IDS_RUN_ON, LOST_BEFORE, Proof, prove
+from pcapstall.diagnose.verdict import (
+    AWAIT_SERVER,
+    CLIENT_PROCESS,
+    HIGH,
+    LOW,
+    MEDIUM,
+    SERVER_PROCESS,
+    UNKNOWN,
+    Fact,
+    Verdict,
+)
+
+NO_TURN = "the stage is not one side's turn"
+
+
+def both_silent(case: Case) -> Judgement:
+    """No byte from either side, and nobody knows who ought to speak first there."""
+    if not case.is_open:
+        return "the ClientHello came"
+    if exchange(case) or case.flow.server().payload_bytes or case.flow.client().payload_bytes:
+        return "somebody spoke"
+    if case.server_speaks_first:
+        return "the server speaks first on this port"
+    if case.speaks_tls:
+        return "the server is known to speak TLS"
+    cause = CLIENT_PROCESS if case.at_client else UNKNOWN
+    return conclude(
+        case,
+        cause,
+        "both_silent",
+        LOW,
+        f"neither side sent a byte for {span(case.length_ns)}, and it is not known whether TLS is spoken there"
+        + facts.timer(case).replace(" and the silence is the cause", ""),
+        [facts.handshake(case), facts.close(case), facts.place(case)],
+        f"knowing what port {case.server_port} speaks (--tls {case.server_port})",
+        split(case.start_ns, case.end_ns, (), cause),
+    )
+
+
+def await_server(case: Case) -> Judgement:
+    """Most of the time before the hello was the server's: it owed a greeting or an answer."""
+    turn = owed(case)
+    if turn is None:
+        return NO_TURN
+    said = exchange(case)
+    marks = list(turn.marks)
+    server_turn_ref = case.start_ref
+    last_is_client = bool(said) and said[-1].from_client == case.hello_from_client
+    no_answer = case.is_open and (
+        (last_is_client and not case.flow.preamble.startswith("proxy_v")) or (not said and case.server_speaks_first)
+    )
+    if no_answer:
+        marks.append((case.end_ns, AWAIT_SERVER))
+        if said:
+            server_turn_ref = said[-1].ref
+    parts = split(case.start_ns, case.end_ns, marks, turn.process)
+    waited = parts.get(AWAIT_SERVER, 0)
+    if 2 * waited < case.length_ns:
+        return "the server did not owe a byte for most of the time"
+    spoke = [seg for seg in said if seg.from_client != case.hello_from_client]
+    what = "its greeting" if not said or said[0] in spoke else "an answer"
+    name = case.flow.preamble.replace("_", " ") if case.flow.preamble else "a byte that the client waits for"
+    return conclude(
+        case,
+        SERVER_PROCESS,
+        "await_server",
+        case.at_point(HIGH) if case.at_server else MEDIUM,
+        f"for {span(waited)} of {span(case.length_ns)} the client waited for {what}, which the server owed"
+        + (f" ({name})" if case.flow.preamble else ""),
+        [
+            Fact(
+                f"Before the ClientHello the server owed {what} for {span(waited)} in all.",
+                refs(server_turn_ref, *(seg.ref for seg in said)),
+            ),
+            facts.handshake(case),
+            facts.place(case),
+        ],
+        AT_SERVER,
+        parts,
+    )
+
+
+def silent(case: Case) -> Judgement:
+    """The side whose turn it was sent nothing, and the capture was taken where that would have been seen."""
+    turn = owed(case)
+    if turn is None:
+        return NO_TURN
+    proof = prove(case, turn.turn)
+    if proof.kind != CAPTURED_THERE:
+        return f"the capture was not taken at the {turn.side}"
+    outstanding = _outstanding(case, turn)
+    if outstanding:
+        return outstanding
+    seen = Fact(
+        f"Captured at the {turn.side}, which sent no payload for {span(case.end_ns - turn.turn.start_ns)} "
+        f"though nothing of its own was unacknowledged.",
+        refs(turn.turn.start_ref, proof.last.ref if proof.last else 0),
+    )
+    return _late(case, turn, case.at_point(HIGH), [seen, _id_fact(turn, proof), *_context(case, turn)], "")
+
+
+def silent_by_ids(case: Case) -> Judgement:
+    """IP IDs run on from the side's last segment to the late one: it sent nothing in between."""
+    turn = owed(case)
+    if turn is None:
+        return NO_TURN
+    proof = prove(case, turn.turn)
+    if proof.kind != IDS_RUN_ON:
+        return "IP IDs do not prove that nothing was sent"
+    if proof.held_up_ns * 4 > case.length_ns:
+        return "the segment left its sender long before it came here"
+    if turn.turn.sent is None and proof.last is not None:
+        # Open: what was proven reaches to the last segment of this side that came.
+        if 2 * (proof.last.ns - turn.turn.start_ns) < case.end_ns - turn.turn.start_ns:
+            return "the IP IDs run on over a small part of the time only"
+    certain = proof.clocks_agree
+    clock = None
+    if certain and proof.last is not None and proof.sender_ns is not None:
+        clock = Fact(
+            f"By its TCP timestamps {span(proof.sender_ns)} went by at the {turn.side} before that segment, "
+            f"here {span(proof.here_ns)}.",
+            refs(proof.last.ref),
+        )
+    confidence = HIGH if certain else MEDIUM
+    return _late(case, turn, confidence, [_id_fact(turn, proof), clock, *_context(case, turn)], _capture_at(turn.side))
+
+
+def filled_by_other_work(case: Case) -> Judgement:
+    """Another exchange of the client's host fills the gap: that is what it waited for."""
+    turn = owed(case)
+    if turn is None or not turn.turn.from_client:
+        return "it was not the client's turn"
+    if prove(case, turn.turn).kind == LOST_BEFORE:
+        return "segments of the client were lost"
+    other = _other_work(case, turn)
+    if other is None:
+        return "no lookup and no other connection of the client's host fills the gap"
+    return _late(case, turn, MEDIUM, [other, *_context(case, turn)[:-1]], AT_CLIENT)
+
+
+def undecided(case: Case) -> Judgement:
+    """Nothing tells whether it was sent late or lost on its way."""
+    turn = owed(case)
+    if turn is None:
+        return NO_TURN
+    proof = prove(case, turn.turn)
+    if case.stalled in ANSWER_WAIT:
+        return _slow_server_likely(case, turn, proof)
+    held = proof.held_up_ns
+    marks = list(turn.marks)
+    came = "came" if not case.is_open else "did not come"
+    seen = Fact(
+        f"{_upper(turn.what)} {came} for {span(case.end_ns - turn.turn.start_ns)}; the capture was not taken at the "
+        f"{turn.side}, so whether earlier copies were lost cannot be seen.",
+        refs(turn.turn.start_ref, case.end_ref),
+    )
+    clock = None
+    if proof.sender_ns is not None and proof.last is not None:
+        clock = Fact(
+            f"By its TCP timestamps the copy that arrived left the {turn.side} {span(proof.sender_ns)} after the "
+            f"segment before it; earlier copies may have been lost.",
+            refs(proof.last.ref),
+        )
+    parts = split(case.start_ns, case.end_ns, marks, UNKNOWN)
+    if held and 2 * held > case.length_ns:
+        return "the segment was held up on its way"
+    return conclude(
+        case,
+        UNKNOWN,
+        turn.late_reason,
+        MEDIUM,
+        f"{turn.what} {came} for {span(case.length_ns)}; from here it cannot be told whether the {turn.side} was "
+        f"silent or the network lost it" + facts.timer(case).replace(" and the silence is the cause", ""),
+        [seen, clock, *_context(case, turn)],
+        _capture_at(turn.side),
+        parts,
+    )
+
+
+def _slow_server_likely(case: Case, turn: Owed, proof: Proof) -> Judgement:
+    """The kernel acknowledged the hello at once: the process waited, if the answer was not lost again and again."""
+    flow = case.flow
+    if flow.client_hello_acked_ref == 0 and case.stalled == "ch_sh":
+        return "the ClientHello was not acknowledged"
+    acked = Fact(
+        f"The server's kernel acknowledged the ClientHello after {span(turn.turn.start_ns - case.start_ns)}.",
+        refs(turn.turn.start_ref),
+    )
+    late = _upper(turn.what)
+    came = f"came {span(case.end_ns - turn.turn.start_ns)} later" if not case.is_open else "never came"
+    return conclude(
+        case,
+        SERVER_PROCESS if turn.side == "server" else CLIENT_PROCESS,
+        turn.late_reason,
+        MEDIUM,
+        f"the {turn.side}'s kernel had the ClientHello at once, and its process {_answered(case)} "
+        f"{span(case.length_ns)}, unless the answer was lost again and again",
+        [acked, Fact(f"{late} {came}.", refs(case.end_ref)), *_context(case, turn)],
+        _capture_at(turn.side),
+        split(case.start_ns, case.end_ns, turn.marks, turn.process),
+    )
+
+
+def _late(case: Case, turn: Owed, confidence: str, evidence: list[Fact | None], would_settle: str) -> Verdict:
+    """The verdict on a side that was late with what it owed."""
+    parts = split(case.start_ns, case.end_ns, turn.marks, turn.process)
+    reason = turn.late_reason
+    if case.stalled in ANSWER_WAIT:
+        sentence = f"the ClientHello was there, and the {turn.side}'s process {_answered(case)} {span(case.length_ns)}"
+    else:
+        sentence = f"the {turn.side} was silent for {span(case.end_ns - turn.turn.start_ns)}"
+        if case.stalled in ("ch_span", "sh_cfin"):
+            sentence = f"the {turn.side} sent {turn.what} only after {span(case.length_ns)}"
+            if case.is_open:
+                sentence = f"the {turn.side} never sent {turn.what}, for {span(case.length_ns)}"
+        sentence += facts.timer(case) + facts.late_hello(case)
+        if case.is_open and case.outcome.server_timer_ns > 0:
+            reason = "server_timer"
+    return conclude(case, turn.process, reason, confidence, sentence, evidence, would_settle, parts)
+
+
+def _answered(case: Case) -> str:
+    return "had not answered after" if case.is_open else "answered only after"
+
+
+def _context(case: Case, turn: Owed) -> list[Fact | None]:
+    """What goes with every verdict on a turn; what else the host was doing comes last."""
+    return [
+        facts.handshake(case),
+        facts.deferred(case),
+        facts.close(case),
+        facts.place(case),
+        _other_work(case, turn),
+    ]
+
+
+def _other_work(case: Case, turn: Owed) -> Fact | None:
+    """A lookup, or a whole connection, of the host that fills the gap."""
+    if turn.turn.from_client:
+        host = case.client_address
+    else:
+        host = case.server_address
+    start, end = turn.turn.start_ns, case.end_ns
+    lookup = case.surroundings.dns.filling(host, start, end)
+    if lookup is not None:
+        answer = (
+            f"and got an answer {span(lookup.answered_ns - lookup.asked_ns)} later"
+            if lookup.answered_ref
+            else "and got no answer"
+        )
+        return Fact(
+            f"Meanwhile the {turn.side}'s host asked for {lookup.name} in DNS {answer}.",
+            refs(lookup.asked_ref, lookup.answered_ref),
+        )
+    other = case.surroundings.neighbours.filling(host, case.key, start, end)
+    if other is None:
+        return None
+    return Fact(
+        f"Meanwhile the {turn.side}'s host had another connection, for {span(other.last_ns - other.first_ns)}; its "
+        f"last segment came {span(end - other.last_ns)} before this one went on.",
+        refs(other.first_ref, other.last_ref),
+    )
+
+
+def _outstanding(case: Case, turn: Owed) -> str:
+    """Why the silence may not be the side's own although it was captured there; empty when it is."""
+    mine = [
+        seg
+        for seg in case.history.of(turn.turn.from_client)
+        if seg.has_data and seg.ns <= turn.turn.start_ns and seg is not turn.turn.sent
+    ]
+    if not mine:
+        return ""
+    highest = max(seg.end for seg in mine)
+    acks = [
+        seg.ack
+        for seg in case.history.of(not turn.turn.from_client)
+        if seg.ack is not None and seg.ns < case.end_ns and not seg.is_rst
+    ]
+    if max(acks, default=0) < highest:
+        return "earlier bytes of its own were not acknowledged"
+    return ""
+
+
+def _id_fact(turn: Owed, proof: Proof) -> Fact | None:
+    if proof.anchor is None or proof.last is None or proof.lost or proof.anchor.ip_id < 0:
+        return None
+    if (proof.last.ip_id - proof.anchor.ip_id) & 0xFFFF > 64 or proof.anchor.ip_id == proof.last.ip_id:
+        return None
+    return Fact(
+        f"The {turn.side}'s IP IDs run on from {proof.anchor.ip_id:#06x} to {proof.last.ip_id:#06x} without a gap: "
+        f"nothing was sent in between that is not here.",
+        refs(proof.anchor.ref, proof.last.ref),
+    )
+
+
+def _capture_at(side: str) -> str:
+    return AT_CLIENT if side == "client" else AT_SERVER
+
+
+def _upper(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -1,0 +1,131 @@
+"""Rules for what a kernel holds back for the other one: a closed window, Nagle's algorithm, a clock that stepped.
+
+Here the capture shows the reason itself, wherever it was taken.
+"""
+
+from typing import Final
+
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.rules import facts
+from pcapstall.diagnose.rules.base import AT_CLIENT, Judgement, conclude, refs, span
+from pcapstall.diagnose.rules.turns import owed
+from pcapstall.diagnose.split import split
+from pcapstall.diagnose.verdict import (
+    CAPTURE,
+    CLIENT_KERNEL,
+    CLIENT_PROCESS,
+    HIGH,
+    LOW,
+    MEDIUM,
+    NETWORK,
+    SERVER_KERNEL,
+    SERVER_PROCESS,
+    Fact,
+)
+
+DAY_NS: Final = 86_400_000_000_000
+_AT_ONCE_NS: Final = 5_000_000
+"""A segment that was held until an ACK leaves within this time of it."""
+_DELAYED_NS: Final = 30_000_000
+"""Linux delays an ACK for 40 ms, others for up to 500 ms (RFC 9293 section 3.8.6.3)."""
+_SHORT: Final = 500_000_000
+
+
+def clock_step(case: Case) -> Judgement:
+    """No handshake stalls for days: the clock of the capture was set."""
+    if case.length_ns <= DAY_NS:
+        return "the stall is shorter than a day"
+    return conclude(
+        case,
+        CAPTURE,
+        "clock_step",
+        LOW,
+        f"the capture's clock seems to have stepped: {span(case.length_ns)} lie between two segments of a handshake",
+        [Fact("The stamps of these frames.", refs(case.start_ref, case.end_ref))],
+        "a capture whose clock did not step",
+        split(case.start_ns, case.end_ns, (), CAPTURE),
+    )
+
+
+def zero_window(case: Case) -> Judgement:
+    """The side whose turn it was had no room to send into: the other one's process did not read."""
+    turn = owed(case)
+    if turn is None:
+        return "the stage is not one side's turn"
+    peers = [
+        seg
+        for seg in case.history.of(not turn.turn.from_client)
+        if not seg.is_rst and not seg.is_syn_ack and not seg.is_syn and seg.ns < case.end_ns
+    ]
+    closed = None
+    for seg in peers:
+        if seg.window == 0:
+            closed = closed or seg
+        else:
+            if closed is not None and 2 * (seg.ns - max(closed.ns, case.start_ns)) >= case.length_ns:
+                break
+            closed = None
+    if closed is None:
+        return "no window was closed"
+    opened = next((seg for seg in peers if seg.ns > closed.ns and seg.window), None)
+    until = opened.ns if opened else case.end_ns
+    shut = until - max(closed.ns, case.start_ns)
+    if 2 * shut < case.length_ns:
+        return "the window was closed for a small part of the time only"
+    cause = SERVER_PROCESS if turn.turn.from_client else CLIENT_PROCESS
+    other = "server" if turn.turn.from_client else "client"
+    return conclude(
+        case,
+        cause,
+        "zero_window",
+        HIGH,
+        f"the {other}'s window was closed for {span(shut)}: its process did not read, and the {turn.side} could not "
+        f"send",
+        [Fact(f"The {other} announces a window of 0.", refs(closed.ref, opened.ref if opened else 0))],
+        "",
+        split(case.start_ns, case.end_ns, [(closed.ns, turn.process), (until, cause)], turn.process),
+    )
+
+
+def nagle(case: Case) -> Judgement:
+    """A short segment waited for the ACK of the one before it, which the peer delayed (RFC 9293 section 3.7.4)."""
+    flow = case.flow
+    if case.is_open or case.length_ns > _SHORT:
+        return "it took longer than an ACK is delayed"
+    last = case.history.at(case.end_ref)
+    if last is None:
+        return "the segments were not noted"
+    mine = [seg for seg in case.history.of(last.from_client) if seg.has_data and seg.ns < last.ns]
+    acks = [
+        seg
+        for seg in case.history.of(not last.from_client)
+        if seg.ack is not None and case.start_ns <= seg.ns <= last.ns and not seg.has_data
+    ]
+    if not mine or not acks:
+        return "no ACK came before the rest was sent"
+    ack = acks[-1]
+    full = case.history.full_size(last.from_client)
+    if last.payload_len >= full or ack.ack != mine[-1].end or last.offset != mine[-1].end:
+        return "the rest was not a short segment that waited for that ACK"
+    here = case.captured_at(last.from_client)
+    slack = _AT_ONCE_NS + (0 if here else 2 * case.rtt_ns)
+    if last.ns - ack.ns > slack or ack.ns - mine[-1].ns < _DELAYED_NS:
+        return "the rest did not follow a delayed ACK at once"
+    rtt = min(case.rtt_ns, ack.ns - mine[-1].ns)
+    delayer = SERVER_KERNEL if last.from_client else CLIENT_KERNEL
+    holder = CLIENT_KERNEL if last.from_client else SERVER_KERNEL
+    return conclude(
+        case,
+        holder,
+        "nagle_delayed_ack",
+        HIGH if here else MEDIUM,
+        f"a short segment was held until the ACK of the one before it, which came {span(ack.ns - mine[-1].ns)} later: "
+        f"Nagle's algorithm at one end, delayed ACKs at the other",
+        [
+            Fact("The rest followed the ACK at once.", refs(mine[-1].ref, ack.ref, last.ref)),
+            facts.place(case),
+        ],
+        AT_CLIENT,
+        split(flow.client_hello_first_ns, case.end_ns, [(case.start_ns + rtt, NETWORK), (ack.ns, delayer)], holder),
+        side="",
+    )

@@ -1,0 +1,76 @@
+"""TCP timestamps as a clock of their sender: how long it was, over there, between two segments (RFC 7323).
+
+The rate of the clock is taken from other segments of the same sender, or recognised; it is never assumed. A SYN-ACK's
+timestamp may be part of a cookie and is not used.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final
+
+from pcapstall.diagnose.segments import Seg
+
+APART_NS: Final = 100_000_000
+"""Segments that are closer than this do not tell the rate."""
+USUAL_HZ: Final = 1000
+"""Linux, the BSDs, macOS and Windows tick so; recognised when it fits, never assumed."""
+RATES: Final = (1000, 100, 250, 300, 1024, 10, 2, 1, 1_000_000)
+"""Ticks a second that are in use; a measured rate is taken for the nearest of them."""
+_FIT: Final = 0.05
+_TIGHT_FIT: Final = 0.01
+_SECOND: Final = 1_000_000_000
+_MASK: Final = 0xFFFF_FFFF
+
+
+def ticks_between(first: Seg, last: Seg) -> int | None:
+    """Ticks of the sender's clock from ``first`` to ``last``; None when one has no usable timestamp."""
+    if first.tsval < 0 or last.tsval < 0 or first.is_syn_ack or last.is_syn_ack:
+        return None
+    ticks = (last.tsval - first.tsval) & _MASK
+    return ticks if ticks < 1 << 31 else None
+
+
+def measured_rate(segs: Sequence[Seg], without: Iterable[Seg] = ()) -> int | None:
+    """Ticks a second from segments of one sender that are far enough apart, the steps that lead to a segment of
+    ``without`` left out; None when there are none, or when they disagree."""
+    left_out = {seg.ref for seg in without}
+    rates: set[int] = set()
+    for before, after in pairwise(segs):
+        if after.ref in left_out or after.ns - before.ns < APART_NS:
+            continue
+        ticks = ticks_between(before, after)
+        if not ticks:
+            continue
+        rate = nearest_rate(ticks * _SECOND / (after.ns - before.ns), _FIT)
+        if rate is None:
+            return None
+        rates.add(rate)
+    return rates.pop() if len(rates) == 1 else None
+
+
+def nearest_rate(hz: float, fit: float) -> int | None:
+    """The rate in use that ``hz`` is, within ``fit`` as a part of it."""
+    for rate in RATES:
+        if abs(hz - rate) <= fit * rate:
+            return rate
+    return None
+
+
+def sender_gap(first: Seg, last: Seg, rate: int | None) -> tuple[int, int] | None:
+    """How long it was at the sender between two of its segments, and the error of that: a tick, or 5%.
+
+    Without a rate the usual one is recognised when the time at the sender is then the time here to one part in a
+    hundred; a faster clock whose segment was held up just as much would be an odd accident.
+    """
+    ticks = ticks_between(first, last)
+    if ticks is None:
+        return None
+    if rate is None:
+        if last.ns - first.ns < APART_NS:
+            return None
+        hz = ticks * _SECOND / (last.ns - first.ns)
+        if nearest_rate(hz, _TIGHT_FIT) != USUAL_HZ:
+            return None
+        rate = USUAL_HZ
+    length_ns = ticks * _SECOND // rate
+    return length_ns, max(_SECOND // rate, length_ns // 20)
