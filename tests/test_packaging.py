@@ -54,6 +54,24 @@ def test_the_hot_path_loads_no_third_party_but_mypy_extensions() -> None:
     assert "mypy_extensions" in loaded
 
 
+def test_a_table_of_a_small_capture_loads_only_what_it_needs() -> None:
+    """Start-up is nearly all of the time of a small capture."""
+    code = (
+        "import sys; from pcapstall.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit as ended: assert not ended.code, ended.code\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+    )
+    capture = ROOT / "captures" / "tls13-healthy" / "capture.pcap"
+    command = [sys.executable, "-c", code, "report", str(capture)]
+    run = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert set(run.stderr.split()) & (HEAVY - {"click"}) == set()
+
+
+def test_the_module_is_the_command() -> None:
+    assert start("-m", "pcapstall", "--version").startswith(f"pcapstall {pcapstall.__version__}, {_build.kind()}")
+
+
 def test_hot_modules_are_found_by_their_i64() -> None:
     names = _build.hot_modules()
     assert "pcapstall.core.words" in names
