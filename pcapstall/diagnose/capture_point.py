@@ -25,9 +25,9 @@ LOCAL_NS: Final = 50_000
 """Both ends answer within this time: they are on the capturing host."""
 FRESH_TTLS: Final = (64, 128, 255)
 """What hosts send with: a packet that has it was not routed."""
-_SMALL: Final = 3
-"""A part is small when it is at most one of so many."""
-_VERY_SMALL: Final = 5
+_SMALL: Final = 4
+"""One of the two is a small part of the other when it is at most one part of so many."""
+_VERY_SMALL: Final = 8
 
 
 class PointFinder:
@@ -72,22 +72,24 @@ def by_times(to_server_ns: int, to_client_ns: int) -> Point:
 
 
 def with_ttls(point: Point, client_ttl: int, server_ttl: int) -> Point:
-    """``point``, with what TTLs say of it: a routed packet was not sent here. 0 or -1 for a TTL that is not known.
+    """``point``, with what TTLs say of it: who sends with a fresh one was not routed, so it may be here. 0 or -1 for a
+    TTL that is not known.
 
     When both are fresh they say nothing: namespaces and bridges route nothing away.
     """
     client_fresh, server_fresh = client_ttl in FRESH_TTLS, server_ttl in FRESH_TTLS
     if client_ttl <= 0 or server_ttl <= 0 or (client_fresh and server_fresh) or point[0] == LOCAL:
         return point
-    where = CLIENT if client_fresh else SERVER if server_fresh else MIDDLE
+    if not client_fresh and not server_fresh:
+        # A router lies between here and either end.
+        return MIDDLE, MEDIUM
+    near = CLIENT if client_fresh else SERVER
     if point[0] == UNKNOWN:
-        return where, MEDIUM
-    if point[0] == where:
-        return where, HIGH if where != MIDDLE else MEDIUM
-    if MIDDLE in (point[0], where):
-        # Near one end, but a router away from it, or not routed and yet some way off: not at that end for certain.
-        return (MIDDLE, MEDIUM) if where == MIDDLE else (UNKNOWN, None)
-    return UNKNOWN, None
+        return near, MEDIUM
+    if point[0] == near:
+        return near, HIGH
+    # In the middle, on the near end's link; but never at the far end, whatever the times say.
+    return point if point[0] == MIDDLE else (UNKNOWN, None)
 
 
 def _is_one_host(hosts: bytes) -> bool:

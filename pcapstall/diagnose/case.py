@@ -10,7 +10,7 @@ from typing import Final
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.capture_point import Point
 from pcapstall.diagnose.dns import DnsLog
-from pcapstall.diagnose.intervals import ABSENT, Intervals
+from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.ip_ids import IdCount
 from pcapstall.diagnose.knowledge import (
     Knowledge,
@@ -20,6 +20,7 @@ from pcapstall.diagnose.knowledge import (
     server_address,
     server_endpoint,
 )
+from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.neighbours import Neighbours
 from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.segments import History, Seg

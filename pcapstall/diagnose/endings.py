@@ -35,6 +35,19 @@ def is_established(flow: Flow, client: HalfFlow, server: HalfFlow, alert_ns: i64
     return _is_farewell(flow, answered)
 
 
+def leaves_at_once(flow: Flow, client: HalfFlow, server: HalfFlow, close_ns: i64) -> bool:
+    """Whether a TLS 1.3 client closed right after its Finished: no data, no alert, and before a byte of the server's.
+
+    Some clients check the certificate that late, and say nothing when they do not like it.
+    """
+    answer = flow.server_hello
+    if answer is None or not is_tls13(answer.version) or flow.client_finished_ref == 0 or flow.alerts is not None:
+        return False
+    if client.app_data_ref != 0 or close_ns < flow.client_finished_ns:
+        return False
+    return server.app_data_ref == 0 or server.app_data_ns > close_ns
+
+
 def _is_farewell(flow: Flow, answered: bool) -> bool:
     """Whether the first alert, after client_finished and without any application data, is a close_notify for all that
     can be told: it is encrypted, and its sender had finished the handshake before it."""

@@ -8,11 +8,13 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from pcapstall.diagnose.lengths import ABSENT, between, earliest
 from pcapstall.diagnose.sight import (
     answers_otherwise,
     is_one_sided,
     misses_bytes,
     partial_has_first,
+    speaks_otherwise,
     tls_server,
     until_alert,
 )
@@ -39,9 +41,6 @@ from pcapstall.flows.flow import (
     Flow,
     peer_of,
 )
-
-ABSENT: Final = -(1 << 62)
-"""An interval that has no length: its beginning or its end was not seen. No difference of two stamps is as small."""
 
 FIRST_RETRY_NS: Final = 1_100_000_000
 """A SYN is repeated after 1 s (RFC 6298 section 2), then after twice the time each, give or take a little."""
@@ -88,8 +87,8 @@ class Intervals:
 
     def measure(self, flow: Flow, capture_end_ns: i64) -> None:
         """Measure ``flow``; ``capture_end_ns`` is when the capture stopped watching, for flows that it cut off."""
-        fin_ns: i64 = _earliest(flow.opener.fin_ref, flow.opener.fin_ns, flow.answerer.fin_ref, flow.answerer.fin_ns)
-        rst_ns: i64 = _earliest(flow.opener.rst_ref, flow.opener.rst_ns, flow.answerer.rst_ref, flow.answerer.rst_ns)
+        fin_ns: i64 = earliest(flow.opener.fin_ref, flow.opener.fin_ns, flow.answerer.fin_ref, flow.answerer.fin_ns)
+        rst_ns: i64 = earliest(flow.opener.rst_ref, flow.opener.rst_ns, flow.answerer.rst_ref, flow.answerer.rst_ns)
         close_ns: i64 = fin_ns
         if close_ns == NEVER or (rst_ns != NEVER and rst_ns < close_ns):
             close_ns = rst_ns
@@ -167,26 +166,26 @@ class Intervals:
         if answer_ref == 0:
             answer_ref = flow.server_hello_first_ref
             answer_ns = flow.server_hello_first_ns
-        self.syn_synack = _between(flow.syn_ref, flow.syn_ns, flow.syn_ack_ref, flow.syn_ack_ns)
-        self.synack_ack = _between(flow.syn_ack_ref, flow.syn_ack_ns, flow.ack_ref, flow.ack_ns)
-        self.ack_ch = _between(flow.ack_ref, flow.ack_ns, flow.client_hello_first_ref, flow.client_hello_first_ns)
-        self.ch_span = _between(
+        self.syn_synack = between(flow.syn_ref, flow.syn_ns, flow.syn_ack_ref, flow.syn_ack_ns)
+        self.synack_ack = between(flow.syn_ack_ref, flow.syn_ack_ns, flow.ack_ref, flow.ack_ns)
+        self.ack_ch = between(flow.ack_ref, flow.ack_ns, flow.client_hello_first_ref, flow.client_hello_first_ns)
+        self.ch_span = between(
             flow.client_hello_first_ref, flow.client_hello_first_ns, hello_last_ref, flow.client_hello_last_ns
         )
-        self.ch_ack = _between(
+        self.ch_ack = between(
             hello_last_ref, flow.client_hello_last_ns, flow.client_hello_acked_ref, flow.client_hello_acked_ns
         )
-        self.ch_sh = _between(hello_last_ref, flow.client_hello_last_ns, answer_ref, answer_ns)
-        self.hrr_ch2 = _between(
+        self.ch_sh = between(hello_last_ref, flow.client_hello_last_ns, answer_ref, answer_ns)
+        self.hrr_ch2 = between(
             flow.hello_retry_ref, flow.hello_retry_ns, flow.client_hello2_first_ref, flow.client_hello2_first_ns
         )
-        self.ch2_sh = _between(
+        self.ch2_sh = between(
             flow.client_hello2_last_ref,
             flow.client_hello2_last_ns,
             flow.server_hello_first_ref,
             flow.server_hello_first_ns,
         )
-        self.sh_cfin = _between(
+        self.sh_cfin = between(
             flow.server_hello_first_ref, flow.server_hello_first_ns, flow.client_finished_ref, flow.client_finished_ns
         )
         self.ch_fin = ABSENT
@@ -258,7 +257,7 @@ class Intervals:
                 return
             if flow.partial_hello_ref != 0:
                 self.open_ch_span = self._opened(flow.partial_hello_ns, end_ns)
-            elif flow.ack_ref != 0 and client.app_data_ref == 0:
+            elif flow.ack_ref != 0 and client.app_data_ref == 0 and not speaks_otherwise(client, server):
                 self.open_ack_ch = self._opened(flow.ack_ns, until_alert(flow, end_ns))
             return
         server = tls_server(flow)
@@ -281,20 +280,3 @@ class Intervals:
             return ABSENT
         self.has_open = True
         return end_ns - start_ns
-
-
-def _between(from_ref: i64, from_ns: i64, to_ref: i64, to_ns: i64) -> i64:
-    if from_ref == 0 or to_ref == 0:
-        return ABSENT
-    return to_ns - from_ns
-
-
-def _earliest(ref_a: i64, ns_a: i64, ref_b: i64, ns_b: i64) -> i64:
-    """The earlier of two events; `NEVER` when neither was seen."""
-    if ref_a == 0:
-        if ref_b == 0:
-            return NEVER
-        return ns_b
-    if ref_b == 0 or ns_a <= ns_b:
-        return ns_a
-    return ns_b

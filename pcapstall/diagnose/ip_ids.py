@@ -23,6 +23,7 @@ class IdCount:
         self._history = history
         # A SYN-ACK has ID 0 whatever follows, and a RST is not sent by the connection.
         self._segs = [seg for seg in history.of(from_client) if not seg.is_rst and not seg.is_syn_ack]
+        self._later = self._exact_later(history.unnoted(from_client))
 
     def missing(self, first: Seg, last: Seg) -> int | None:
         """How many segments were sent between two of this side's and are not in the capture; None when unknown.
@@ -38,11 +39,19 @@ class IdCount:
         excess = self._excess(self._segs[start : end + 1])
         if excess is None:
             return None
-        others = self._exact(self._segs[: start + 1]) + self._exact(self._segs[end:])
+        others = self._exact(self._segs[: start + 1]) + self._exact(self._segs[end:]) + self._later
         inside = self._exact(self._segs[start : end + 1])
         if excess == 0:
             return 0 if others + inside >= EXACT_MIN and self._is_count() else None
         return excess if others >= EXACT_MIN and self._is_count() else None
+
+    def _exact_later(self, unnoted: tuple[int, int]) -> int:
+        """How many steps after the last segment noted are known to be exact: all, when the ID of the flow's last one
+        is where a count of one for each gets to."""
+        count, last_id = unnoted
+        if not self._segs or count <= 0 or last_id < 0:
+            return 0
+        return count if (last_id - self._segs[-1].ip_id) & 0xFFFF == count else 0
 
     def _steps(self, segs: Sequence[Seg]) -> list[tuple[int, int]]:
         """For each two neighbours: how far the ID went on, and how far it should have."""
@@ -67,4 +76,4 @@ class IdCount:
             return False
         steps = self._steps(self._segs)
         plausible = sum(expected <= step <= STEP_MAX for step, expected in steps)
-        return plausible == len(steps) and 2 * self._exact(self._segs) >= len(steps)
+        return plausible == len(steps) and 2 * (self._exact(self._segs) + self._later) >= len(steps)

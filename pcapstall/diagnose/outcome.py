@@ -8,9 +8,10 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.diagnose.endings import first_fatal_alert, has_clear_alert, is_established, is_prohibited
-from pcapstall.diagnose.intervals import ABSENT, Intervals
-from pcapstall.diagnose.sight import tls_server
+from pcapstall.diagnose.endings import first_fatal_alert, has_clear_alert, is_established, is_prohibited, leaves_at_once
+from pcapstall.diagnose.intervals import Intervals
+from pcapstall.diagnose.lengths import ABSENT
+from pcapstall.diagnose.sight import speaks_otherwise, tls_server
 from pcapstall.flows.flow import (
     FLAG_EARLY_DATA,
     FLAG_NOT_TLS,
@@ -189,6 +190,8 @@ class Outcome:
     def _tls(self, flow: Flow, client: HalfFlow, server: HalfFlow) -> str:
         alert_ns: i64 = first_fatal_alert(flow)
         if is_established(flow, client, server, alert_ns):
+            if self.closed_by == CLIENT and leaves_at_once(flow, client, server, self.close_ns):
+                return CLIENT_REJECTED_LIKELY
             return ESTABLISHED
         if flow.flags & FLAG_NOT_TLS != 0:
             return NOT_TLS
@@ -227,6 +230,8 @@ class Outcome:
             return ALERT
         if client.app_data_ref != 0 or server.app_data_ref != 0:
             return INCOMPLETE
+        if speaks_otherwise(client, server):
+            return NOT_TLS
         if self.close_ns == NEVER:
             return NO_CLIENT_HELLO
         begin_ns: i64 = flow.syn_ns

@@ -90,7 +90,12 @@ class History:
 
     def __init__(self, flow: Flow) -> None:
         client = flow.client()
-        notes = [note for note in flow.notes or () if note.kind != COPY]
+        noted = flow.notes or []
+        notes = [note for note in noted if note.kind != COPY]
+        self._unnoted = {
+            side: (half.packets - sum(note.half is half for note in noted), half.last_ip_id)
+            for side, half in ((True, client), (False, flow.server()))
+        }
         self.segs: list[Seg] = [_seg(note, note.half is client) for note in notes]
         self.client: list[Seg] = [seg for seg in self.segs if seg.from_client]
         self.server: list[Seg] = [seg for seg in self.segs if not seg.from_client]
@@ -107,6 +112,10 @@ class History:
     def at(self, ref: int) -> Seg | None:
         """The segment in the frame ``ref``, when it was noted."""
         return self._by_ref.get(ref)
+
+    def unnoted(self, from_client: bool) -> tuple[int, int]:
+        """How many segments of one side came after those noted, and the IP ID of its last one."""
+        return self._unnoted[from_client]
 
     def full_size(self, from_client: bool) -> int:
         """Payload of a segment of one side's that is full: the MSS of both SYNs, without the room for timestamps."""

@@ -37,6 +37,11 @@ def answers_otherwise(flow: Flow, server: HalfFlow) -> bool:
     return server.hole_end <= server.hole_offset
 
 
+def speaks_otherwise(client: HalfFlow, server: HalfFlow) -> bool:
+    """Whether both sides spoke, and no hello was among what they said: a protocol that turns to TLS only if asked."""
+    return client.payload_bytes > 0 and server.payload_bytes > 0
+
+
 def partial_has_first(flow: Flow) -> bool:
     """Whether the first byte of a ClientHello that never was complete is in the capture."""
     client = flow.client()

@@ -49,6 +49,8 @@ class Proof:
     """The segment up to which the proof reaches: the one that ended the turn, or a later one of an open turn."""
     lost: int = 0
     """Segments sent and not seen, with `LOST_BEFORE`."""
+    ids_exact: bool = False
+    """Its IP IDs run on, whatever else proves it."""
     sender_ns: int | None = None
     """How long it was at the sender from its last segment before ``last`` to ``last``."""
     sender_error_ns: int = 0
@@ -94,7 +96,7 @@ def prove(case: Case, turn: Turn) -> Proof:
         kind = IDS_RUN_ON
     else:
         kind = NOTHING
-    return Proof(kind, anchor, last, lost or 0, sender, error, here)
+    return Proof(kind, anchor, last, lost or 0, lost == 0, sender, error, here)
 
 
 def _clocks(case: Case, turn: Turn, segs: list[Seg], last: Seg | None) -> tuple[int | None, int, int]:

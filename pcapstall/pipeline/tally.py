@@ -4,12 +4,17 @@ Compiled. `as_tally` hands them to the report's `Tally`, which knows percentiles
 """
 
 from array import array
+from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.diagnose.intervals import ABSENT, Intervals
+from pcapstall.diagnose.intervals import Intervals
+from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES
+
+FRESH_MAX: Final = 1024
+"""Lengths of one interval that wait to be packed."""
 
 
 class LengthTally:
@@ -25,7 +30,9 @@ class LengthTally:
         self.tcp_outcomes: dict[str, int] = {}
         self.tls_outcomes: dict[str, int] = {}
         self.closed: list[array[int]] = [array("q") for _ in NAMES]
-        """Lengths by position in `NAMES`."""
+        """Lengths by position in `NAMES`; complete after `flush`."""
+        self._fresh: list[list[int]] = [[] for _ in NAMES]
+        """Lengths on their way into ``closed``: appending to a list is compiled, to an array it is not."""
         self.open: list[array[int]] = [array("q") for _ in STALL_NAMES]
 
     def add(self, intervals: Intervals, outcome: Outcome, stalled: bool) -> None:
@@ -49,40 +56,52 @@ class LengthTally:
 
     def _add_closed(self, intervals: Intervals) -> bool:
         """Keep the lengths; whether any can stall."""
-        closed = self.closed
         judged = False
         if intervals.syn_synack != ABSENT:
-            closed[0].append(intervals.syn_synack)
+            self._keep(0, intervals.syn_synack)
             judged = True
         if intervals.synack_ack != ABSENT:
-            closed[1].append(intervals.synack_ack)
+            self._keep(1, intervals.synack_ack)
             judged = True
         if intervals.ack_ch != ABSENT:
-            closed[2].append(intervals.ack_ch)
+            self._keep(2, intervals.ack_ch)
             judged = True
         if intervals.ch_span != ABSENT:
-            closed[3].append(intervals.ch_span)
+            self._keep(3, intervals.ch_span)
             judged = True
         if intervals.ch_ack != ABSENT:
-            closed[4].append(intervals.ch_ack)
+            self._keep(4, intervals.ch_ack)
         if intervals.ch_sh != ABSENT:
-            closed[5].append(intervals.ch_sh)
+            self._keep(5, intervals.ch_sh)
         if intervals.hrr_ch2 != ABSENT:
-            closed[6].append(intervals.hrr_ch2)
+            self._keep(6, intervals.hrr_ch2)
             judged = True
         if intervals.ch2_sh != ABSENT:
-            closed[7].append(intervals.ch2_sh)
+            self._keep(7, intervals.ch2_sh)
             judged = True
         if intervals.sh_cfin != ABSENT:
-            closed[8].append(intervals.sh_cfin)
+            self._keep(8, intervals.sh_cfin)
             judged = True
         if intervals.ch_fin != ABSENT:
-            closed[9].append(intervals.ch_fin)
+            self._keep(9, intervals.ch_fin)
         if intervals.ch_close != ABSENT:
-            closed[10].append(intervals.ch_close)
+            self._keep(10, intervals.ch_close)
         if intervals.ack_close != ABSENT:
-            closed[11].append(intervals.ack_close)
+            self._keep(11, intervals.ack_close)
         return judged
+
+    def _keep(self, at: i64, ns: i64) -> None:
+        fresh = self._fresh[at]
+        fresh.append(ns)
+        if len(fresh) >= FRESH_MAX:
+            self.closed[at].extend(fresh)
+            fresh.clear()
+
+    def flush(self) -> None:
+        """Complete ``closed``."""
+        for lengths, fresh in zip(self.closed, self._fresh, strict=True):
+            lengths.extend(fresh)
+            fresh.clear()
 
     def _add_open(self, intervals: Intervals) -> None:
         opened = self.open
@@ -103,6 +122,8 @@ class LengthTally:
 
     def absorb(self, other: "LengthTally") -> None:
         """Add what ``other`` has counted."""
+        self.flush()
+        other.flush()
         self.flows += other.flows
         self.stalled += other.stalled
         self.failed += other.failed

@@ -8,8 +8,9 @@ from typing import Final
 from pcapstall.core.endpoints import format_endpoint
 from pcapstall.core.frames import file_of, frame_of
 from pcapstall.diagnose.endings import is_resumed
-from pcapstall.diagnose.intervals import ABSENT, Intervals
+from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.knowledge import client_address, client_key, server_address
+from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.verdict import Fact, Verdict
 from pcapstall.flows.flow import Alert, Flow

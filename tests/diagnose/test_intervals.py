@@ -22,7 +22,8 @@ from wire_support import (
     server_hello,
 )
 
-from pcapstall.diagnose.intervals import ABSENT, Intervals
+from pcapstall.diagnose.intervals import Intervals
+from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES, make_thresholds
 from pcapstall.flows.flow import Flow
 from pcapstall.report import model

@@ -150,6 +150,7 @@ def black_hole(case: Case) -> Judgement:
             Fact("The server's SACK says that the smaller segment behind it arrived.", refs(*(s.ref for s in beyond))),
             icmp,
             facts.handshake(case),
+            facts.place(case),
         ],
         AT_SERVER,
     )

@@ -5,7 +5,7 @@ Each says what is in the frames it names, and nothing that is inferred from them
 
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.case import Case
-from pcapstall.diagnose.intervals import ABSENT
+from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.rules.base import refs, several, span
 from pcapstall.diagnose.verdict import Fact
 from pcapstall.flows.flow import NEVER

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import AT_CLIENT, AT_SERVER, Judgement, conclude, refs, several, span
-from pcapstall.diagnose.rules.turns import Owed, owed
-from pcapstall.diagnose.rules.waiting import NO_TURN
+from pcapstall.diagnose.rules.turns import NO_TURN, Owed, owed
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.turn import LOST_BEFORE, least_loss_ns, most_loss_ns, prove

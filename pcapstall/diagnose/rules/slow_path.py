@@ -11,7 +11,7 @@ from pcapstall.diagnose.rules.base import Judgement, conclude, span
 from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, Fact
 from pcapstall.flows.flow import NEVER
 
-_MOST: Final = 0.7
+_MOST_PERCENT: Final = 70
 """So much of the interval must be a round trip."""
 
 
@@ -24,7 +24,7 @@ def high_rtt(case: Case) -> Judgement:
         return "the interval holds no round trip"
     if not rtts:
         return "no other round trip is known"
-    if min(rtts) < _MOST * case.length_ns:
+    if 100 * min(rtts) < _MOST_PERCENT * case.length_ns:
         return f"another round trip between the hosts took {span(min(rtts))} only"
     return conclude(
         case,

@@ -6,7 +6,17 @@ what cannot be told.
 
 from typing import Final
 
-from pcapstall.diagnose.rules import delivery, failures, flight, handshake, on_the_way, slow_path, waiting, windows
+from pcapstall.diagnose.rules import (
+    before_hello,
+    delivery,
+    failures,
+    flight,
+    handshake,
+    on_the_way,
+    slow_path,
+    waiting,
+    windows,
+)
 from pcapstall.diagnose.rules.base import ANSWER_WAIT, FAILURE, HELLO_WAIT, Rule
 from pcapstall.diagnose.thresholds import STALL_NAMES
 
@@ -27,8 +37,8 @@ RULES: Final[tuple[Rule, ...]] = (
     # one side's turn
     Rule("zero_window", _TURNS, windows.zero_window),
     Rule("nagle_delayed_ack", ("ch_span",), windows.nagle),
-    Rule("await_server", ("ack_ch",), waiting.await_server),
-    Rule("both_silent", ("ack_ch",), waiting.both_silent),
+    Rule("await_server", ("ack_ch",), before_hello.await_server),
+    Rule("both_silent", ("ack_ch",), before_hello.both_silent),
     Rule("mtu_black_hole", _TURNS, on_the_way.black_hole_before),
     Rule("hole", _TURNS, on_the_way.hole),
     Rule("flight_lost", ("sh_cfin",), flight.flight_lost),

@@ -4,11 +4,15 @@ Before a hello the two sides may take turns (a proxy's answer, STARTTLS); who ow
 """
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.turn import Turn
 from pcapstall.diagnose.verdict import AWAIT_SERVER, CLIENT_PROCESS, SERVER_PROCESS
+
+NO_TURN: Final = "the stage is not one side's turn"
+"""Why a rule about turns does not hold for other stages."""
 
 
 @dataclass(frozen=True, slots=True)

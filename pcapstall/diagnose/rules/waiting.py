@@ -1,94 +1,23 @@
 """Rules for a turn that passed in silence: the side whose turn it was did not send, or that cannot be told from here.
 
-The proofs are those of `turn`; what was lost on the way has rules of its own.
+The proofs are those of `turn`; what was lost on the way has rules of its own, and so has the time before a hello.
 """
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import ANSWER_WAIT, AT_CLIENT, AT_SERVER, Judgement, conclude, refs, span
-from pcapstall.diagnose.rules.turns import Owed, exchange, owed
+from pcapstall.diagnose.rules.turns import NO_TURN, Owed, owed
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.turn import CAPTURED_THERE, IDS_RUN_ON, LOST_BEFORE, Proof, prove
 from pcapstall.diagnose.verdict import (
-    AWAIT_SERVER,
     CLIENT_PROCESS,
     HIGH,
-    LOW,
     MEDIUM,
     SERVER_PROCESS,
     UNKNOWN,
     Fact,
     Verdict,
 )
-
-NO_TURN = "the stage is not one side's turn"
-
-
-def both_silent(case: Case) -> Judgement:
-    """No byte from either side, and nobody knows who ought to speak first there."""
-    if not case.is_open:
-        return "the ClientHello came"
-    if exchange(case) or case.flow.server().payload_bytes or case.flow.client().payload_bytes:
-        return "somebody spoke"
-    if case.server_speaks_first:
-        return "the server speaks first on this port"
-    if case.speaks_tls:
-        return "the server is known to speak TLS"
-    cause = CLIENT_PROCESS if case.at_client else UNKNOWN
-    return conclude(
-        case,
-        cause,
-        "both_silent",
-        LOW,
-        f"neither side sent a byte for {span(case.length_ns)}, and it is not known whether TLS is spoken there"
-        + facts.timer(case).replace(" and the silence is the cause", ""),
-        [facts.handshake(case), facts.close(case), facts.place(case)],
-        f"knowing what port {case.server_port} speaks (--tls {case.server_port})",
-        split(case.start_ns, case.end_ns, (), cause),
-    )
-
-
-def await_server(case: Case) -> Judgement:
-    """Most of the time before the hello was the server's: it owed a greeting or an answer."""
-    turn = owed(case)
-    if turn is None:
-        return NO_TURN
-    said = exchange(case)
-    marks = list(turn.marks)
-    server_turn_ref = case.start_ref
-    last_is_client = bool(said) and said[-1].from_client == case.hello_from_client
-    no_answer = case.is_open and (
-        (last_is_client and not case.flow.preamble.startswith("proxy_v")) or (not said and case.server_speaks_first)
-    )
-    if no_answer:
-        marks.append((case.end_ns, AWAIT_SERVER))
-        if said:
-            server_turn_ref = said[-1].ref
-    parts = split(case.start_ns, case.end_ns, marks, turn.process)
-    waited = parts.get(AWAIT_SERVER, 0)
-    if 2 * waited < case.length_ns:
-        return "the server did not owe a byte for most of the time"
-    spoke = [seg for seg in said if seg.from_client != case.hello_from_client]
-    what = "its greeting" if not said or said[0] in spoke else "an answer"
-    name = case.flow.preamble.replace("_", " ") if case.flow.preamble else "a byte that the client waits for"
-    return conclude(
-        case,
-        SERVER_PROCESS,
-        "await_server",
-        case.at_point(HIGH) if case.at_server else MEDIUM,
-        f"for {span(waited)} of {span(case.length_ns)} the client waited for {what}, which the server owed"
-        + (f" ({name})" if case.flow.preamble else ""),
-        [
-            Fact(
-                f"Before the ClientHello the server owed {what} for {span(waited)} in all.",
-                refs(server_turn_ref, *(seg.ref for seg in said)),
-            ),
-            facts.handshake(case),
-            facts.place(case),
-        ],
-        AT_SERVER,
-        parts,
-    )
 
 
 def silent(case: Case) -> Judgement:
@@ -107,7 +36,9 @@ def silent(case: Case) -> Judgement:
         f"though nothing of its own was unacknowledged.",
         refs(turn.turn.start_ref, proof.last.ref if proof.last else 0),
     )
-    return _late(case, turn, case.at_point(HIGH), [seen, _id_fact(turn, proof), *_context(case, turn)], "")
+    # Where the place is not certain, the sender's own counters may be.
+    confidence = HIGH if proof.ids_exact and proof.clocks_agree else case.at_point(HIGH)
+    return _late(case, turn, confidence, [seen, _id_fact(turn, proof), *_context(case, turn)], "")
 
 
 def silent_by_ids(case: Case) -> Judgement:
@@ -159,9 +90,9 @@ def undecided(case: Case) -> Judgement:
         return _slow_server_likely(case, turn, proof)
     held = proof.held_up_ns
     marks = list(turn.marks)
-    came = "came" if not case.is_open else "did not come"
+    came = "did not come for" if case.is_open else "came only after"
     seen = Fact(
-        f"{_upper(turn.what)} {came} for {span(case.end_ns - turn.turn.start_ns)}; the capture was not taken at the "
+        f"{_upper(turn.what)} {came} {span(case.end_ns - turn.turn.start_ns)}; the capture was not taken at the "
         f"{turn.side}, so whether earlier copies were lost cannot be seen.",
         refs(turn.turn.start_ref, case.end_ref),
     )
@@ -180,7 +111,7 @@ def undecided(case: Case) -> Judgement:
         UNKNOWN,
         turn.late_reason,
         MEDIUM,
-        f"{turn.what} {came} for {span(case.length_ns)}; from here it cannot be told whether the {turn.side} was "
+        f"{turn.what} {came} {span(case.length_ns)}; from here it cannot be told whether the {turn.side} was "
         f"silent or the network lost it" + facts.timer(case).replace(" and the silence is the cause", ""),
         [seen, clock, *_context(case, turn)],
         _capture_at(turn.side),

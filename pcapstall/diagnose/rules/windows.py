@@ -8,7 +8,7 @@ from typing import Final
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import AT_CLIENT, Judgement, conclude, refs, span
-from pcapstall.diagnose.rules.turns import owed
+from pcapstall.diagnose.rules.turns import NO_TURN, owed
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.verdict import (
     CAPTURE,
@@ -20,6 +20,7 @@ from pcapstall.diagnose.verdict import (
     NETWORK,
     SERVER_KERNEL,
     SERVER_PROCESS,
+    UNKNOWN,
     Fact,
 )
 
@@ -51,7 +52,7 @@ def zero_window(case: Case) -> Judgement:
     """The side whose turn it was had no room to send into: the other one's process did not read."""
     turn = owed(case)
     if turn is None:
-        return "the stage is not one side's turn"
+        return NO_TURN
     peers = [
         seg
         for seg in case.history.of(not turn.turn.from_client)
@@ -83,7 +84,7 @@ def zero_window(case: Case) -> Judgement:
         f"send",
         [Fact(f"The {other} announces a window of 0.", refs(closed.ref, opened.ref if opened else 0))],
         "",
-        split(case.start_ns, case.end_ns, [(closed.ns, turn.process), (until, cause)], turn.process),
+        split(case.start_ns, case.end_ns, [(closed.ns, UNKNOWN), (until, cause)], UNKNOWN),
     )
 
 
