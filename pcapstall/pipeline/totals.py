@@ -30,6 +30,7 @@ class FilledTally(Tally):
 
 def as_tally(counted: LengthTally, capture_points: Mapping[str, int]) -> Tally:
     """``counted`` as the report knows it."""
+    counted.flush()
     tally = FilledTally()
     tally.fill(counted, capture_points)
     return tally
