@@ -96,6 +96,8 @@ class Limits:
         """A handshake with an interval this long keeps its notes."""
         self.notes: i64 = 0
         """Segment notes kept now, over all flows."""
+        self.spare_notes: list[SegmentNote] = []
+        """Notes of handshakes that turned out unremarkable, to be written on again."""
         self.held_len: i64 = 0
         """Bytes waiting for a hole now, over all flows."""
         self.overflows: i64 = 0
@@ -264,8 +266,6 @@ class Flow:
 
 NOBODY: Final = Flow(b"", b"", 0, 0, 0)
 """The flow of halves whose own flow was let go."""
-GHOST: Final = NOBODY.opener
-"""Stands in the table where a forgotten flow's halves were."""
 
 
 def peer_of(half: HalfFlow) -> HalfFlow:

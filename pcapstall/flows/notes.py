@@ -24,6 +24,7 @@ class Notes:
 
     def __init__(self, limits: Limits) -> None:
         self._limits: Limits = limits
+        self._spare: list[SegmentNote] = limits.spare_notes
 
     def keep(self, half: HalfFlow, segment: Segment, offset: i64, acked: i64, kind: i64) -> None:
         """Keep the segment's header with its flow while the handshake is pending."""
@@ -36,7 +37,16 @@ class Notes:
             flow.flags |= FLAG_NOTES_CUT
             return
         self._limits.notes += 1
-        note = SegmentNote(half, segment.ts_ns, segment.ref, offset, acked, kind)
+        if len(self._spare) > 0:
+            note = self._spare.pop()
+            note.half = half
+            note.ns = segment.ts_ns
+            note.ref = segment.ref
+            note.offset = offset
+            note.ack_offset = acked
+            note.kind = kind
+        else:
+            note = SegmentNote(half, segment.ts_ns, segment.ref, offset, acked, kind)
         note.payload_len = segment.payload_len
         note.flags = segment.flags
         note.window = segment.window

@@ -16,7 +16,6 @@ from pcapstall.flows.flow import (
     BY_PORT,
     CLOSING,
     FLAG_ENDED_BY_CAPTURE,
-    GHOST,
     HANDED_ON,
     NOBODY,
     Flow,
@@ -81,16 +80,15 @@ class FlowTable:
         self._done: deque[Flow] = deque()
         """Those that are kept for stragglers."""
         self._graves: deque[Grave] = deque()
-        """Endpoints of forgotten flows: their stragglers begin no new flow."""
+        self._buried: set[bytes] = set()
+        """Keys of forgotten flows, as long as stragglers may come: they begin no new flow."""
         self._opened: i64 = 0
 
     def add(self, segment: Segment) -> None:
         """Give a segment to its flow."""
         half = self._halves.get(segment.key)
         if half is None:
-            half = self._open(segment)
-        elif half is GHOST:
-            if segment.flags & (SYN | ACK) != SYN:
+            if segment.flags & (SYN | ACK) != SYN and segment.key in self._buried:
                 return
             half = self._open(segment)
         elif segment.flags & (SYN | ACK) == SYN and _is_reuse(half, segment):
@@ -122,8 +120,7 @@ class FlowTable:
                 continue
             self._tls.finish(flow)
             if self._sink.forgets(flow):
-                self._forget(flow)
-                self._graves.append(Grave(flow.key, flow.answer_key, now_ns))
+                self._forget(flow, now_ns)
             else:
                 self._done.append(flow)
         while len(self._done) > 0 and now_ns - self._done[0].last_ns >= self._quiet_ns:
@@ -132,20 +129,20 @@ class FlowTable:
                 self._hand_on(flow)
         while len(self._graves) > 0 and now_ns - self._graves[0].ns >= self._quiet_ns:
             grave = self._graves.popleft()
-            self._clear(grave.key)
-            self._clear(grave.answer_key)
+            self._buried.discard(grave.key)
+            self._buried.discard(grave.answer_key)
 
     def finish(self) -> None:
         """The capture is over: hand on every flow, in the order of their first segments."""
         for half in list(self._halves.values()):
             flow = half.flow
-            if half is flow.opener and flow is not NOBODY:
+            if half is flow.opener:
                 if flow.state != CLOSING:
                     flow.flags |= FLAG_ENDED_BY_CAPTURE
                 self._hand_on(flow)
 
     def __len__(self) -> int:
-        return (len(self._halves) // 2) - len(self._graves)
+        return len(self._halves) // 2
 
     def _open(self, segment: Segment) -> HalfFlow:
         """Begin a flow with its first segment."""
@@ -175,17 +172,16 @@ class FlowTable:
         flow.state = HANDED_ON
         self._sink.take(flow)
 
-    def _forget(self, flow: Flow) -> None:
+    def _forget(self, flow: Flow, now_ns: i64) -> None:
         """Let go of a flow. It and its halves hold each other, and the collector does not run during a scan."""
         flow.state = HANDED_ON
-        self._halves[flow.key] = GHOST
-        self._halves[flow.answer_key] = GHOST
+        del self._halves[flow.key]
+        del self._halves[flow.answer_key]
+        self._buried.add(flow.key)
+        self._buried.add(flow.answer_key)
+        self._graves.append(Grave(flow.key, flow.answer_key, now_ns))
         flow.opener.flow = NOBODY
         flow.answerer.flow = NOBODY
-
-    def _clear(self, key: bytes) -> None:
-        if self._halves.get(key) is GHOST:
-            del self._halves[key]
 
 
 def _is_reuse(half: HalfFlow, segment: Segment) -> bool:

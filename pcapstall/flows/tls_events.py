@@ -17,6 +17,7 @@ from pcapstall.flows.flow import (
     FLAG_UNREADABLE,
     IGNORED,
     NEVER,
+    NOBODY,
     Alert,
     Flow,
     HalfFlow,
@@ -124,6 +125,9 @@ class TlsEvents:
         notes = flow.notes
         if notes is not None and not is_slow(flow, self._limits.slow_ns):
             self._limits.notes -= len(notes)
+            for note in notes:
+                note.half = NOBODY.opener
+                self._limits.spare_notes.append(note)
             flow.notes = None
 
     def _arrival(self, half: HalfFlow, offset: i64, now: Arrival) -> Arrival:

@@ -295,7 +295,7 @@ class HealthySummary:
     tls_outcomes: dict[str, int]
     """How many flows by tls_outcome, most first."""
     tcp_outcomes: dict[str, int]
-    intervals: dict[str, IntervalSummary]
+    intervals: Mapping[str, IntervalSummary]
     """By name, those of `INTERVALS` that any of the flows has; open intervals are left out."""
 
 

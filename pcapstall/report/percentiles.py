@@ -6,7 +6,7 @@ No text is made here.
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -39,6 +39,38 @@ def summary_of(values: Iterable[int]) -> IntervalSummary | None:
     return IntervalSummary(
         len(ordered), percentile(ordered, 50), percentile(ordered, 90), percentile(ordered, 99), ordered[-1]
     )
+
+
+class Summaries(Mapping[str, IntervalSummary]):
+    """Summaries by name, each made when it is first asked for: most are never shown, and sorting takes long."""
+
+    def __init__(self, lengths: Mapping[str, Sequence[int]]) -> None:
+        self._lengths = {name: values for name, values in lengths.items() if len(values) > 0}
+        self._made: dict[str, IntervalSummary] = {}
+
+    def __getitem__(self, name: str) -> IntervalSummary:
+        if name not in self._made:
+            summary = summary_of(self._lengths[name])
+            assert summary is not None
+            self._made[name] = summary
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lengths)
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def longest(self) -> dict[str, int]:
+        """The longest of each, without sorting."""
+        return {name: max(values) for name, values in self._lengths.items()}
+
+
+def longest(summaries: Mapping[str, IntervalSummary]) -> dict[str, int]:
+    """The longest length of each interval."""
+    if isinstance(summaries, Summaries):
+        return summaries.longest()
+    return {name: summary.max for name, summary in summaries.items()}
 
 
 class FlowValues(Protocol):
@@ -117,13 +149,13 @@ class Tally:
         lengths.sort()
         return lengths
 
-    def intervals(self) -> dict[str, IntervalSummary]:
+    def intervals(self) -> Summaries:
         """Percentiles of the intervals that any flow has, in the order of a handshake, open ones left out."""
-        return _summaries(self._closed)
+        return Summaries({name: self._closed.get(name, ()) for name in INTERVALS})
 
-    def open_intervals(self) -> dict[str, IntervalSummary]:
+    def open_intervals(self) -> Summaries:
         """The same of those that were not seen to end, as long as they had become."""
-        return _summaries(self._open)
+        return Summaries({name: self._open.get(name, ()) for name in INTERVALS})
 
     def healthy(self) -> HealthySummary:
         """The flows added, as those that are not shown one by one."""
@@ -153,11 +185,6 @@ def _append(arrays: dict[str, MutableSequence[int]], name: str, length: int) -> 
     lengths.append(length)
 
 
-def _summaries(arrays: Mapping[str, Iterable[int]]) -> dict[str, IntervalSummary]:
-    summaries = ((name, summary_of(arrays.get(name, ()))) for name in INTERVALS)
-    return {name: summary for name, summary in summaries if summary is not None}
-
-
 def most_first(counts: Mapping[str, int]) -> dict[str, int]:
     """``counts``, the largest first, equal ones by name."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
@@ -174,8 +201,8 @@ class SummaryRow:
     failed: int
     tls_outcomes: dict[str, int]
     tcp_outcomes: dict[str, int]
-    intervals: dict[str, IntervalSummary]
-    open: dict[str, IntervalSummary]
+    intervals: Mapping[str, IntervalSummary]
+    open: Mapping[str, IntervalSummary]
     """Intervals that were not seen to end, as long as they had become; not in ``intervals``."""
 
 

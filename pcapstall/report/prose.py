@@ -10,6 +10,7 @@ from typing import Final
 from pcapstall.core.times import format_ms, format_span, format_utc
 from pcapstall.report.grid import decimals
 from pcapstall.report.model import STALL_INTERVALS, CaptureReport, FlowReport, IntervalSummary, Report, StraceReport
+from pcapstall.report.percentiles import longest as longest_lengths
 
 _STALLED: Final = {
     "syn_synack": ("{client} got its SYN-ACK {span} after the first SYN", "{client} got no SYN-ACK within {span}"),
@@ -165,7 +166,7 @@ def _causes(flows: Sequence[FlowReport], stalled: int) -> str:
 
 def _nothing_wrong(report: Report, flows: Sequence[FlowReport]) -> str:
     totals = report.totals
-    longest = {name: summary.max for name, summary in report.healthy.intervals.items() if name in STALL_INTERVALS}
+    longest = {name: ns for name, ns in longest_lengths(report.healthy.intervals).items() if name in STALL_INTERVALS}
     for flow in flows:
         for name in STALL_INTERVALS:
             length = flow.intervals_ns.get(name)
