@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.strace.numbers import read_decimal, read_fraction_ns, read_number, skip_digits
+from pcapstall.strace.numbers import read_decimal, read_number, skip_digits
 from pcapstall.strace.walk import EQUALS, GREATER, LESS, SPACE, find_close, skip_spaces, starts
 
 CALL: Final = 1
@@ -199,22 +199,33 @@ class Body:
     def _duration(self, buf: bytes, start: i64, end: i64) -> i64:
         """``... <0.000039>`` at the end of the line: keeps it and returns where the text before it ends."""
         at: i64 = end - 2
-        while at > start and (48 <= buf[at] <= 57 or buf[at] == _DOT):
+        point: i64 = 0
+        while at > start:
+            character: i64 = buf[at]
+            if character == _DOT:
+                point = at
+            elif character < 48 or character > 57:
+                break
             at -= 1
         if at + 2 >= end or at <= start or buf[at] != LESS or buf[at - 1] != SPACE or end - at > 24:
             return end
-        point: i64 = skip_digits(buf, at + 1, end)
-        value: i64 = read_decimal(buf, at + 1, point)
-        if value >= 1_000_000_000:
-            return end
-        value *= 1_000_000_000
-        if buf[point] == _DOT:
-            after: i64 = skip_digits(buf, point + 1, end)
-            if after - point > 10 or buf[after] != GREATER:
-                return end
-            value += read_fraction_ns(buf, point + 1, after)
-        elif buf[point] != GREATER:
-            return end
+        value: i64 = 0
+        digits: i64 = 0
+        k: i64 = at + 1
+        while k < end - 1:
+            if k == point:
+                digits = 0
+            else:
+                value = value * 10 + i64(buf[k]) - 48
+                digits += 1
+                if digits > 9:
+                    return end
+            k += 1
+        if point == 0:
+            digits = 0
+        while digits < 9:
+            value *= 10
+            digits += 1
         self.duration_ns = value
         return at - 1
 

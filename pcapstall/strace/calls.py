@@ -255,7 +255,7 @@ class Calls:
         if marks_only:
             for fd in process.table.files:
                 if first <= fd <= last:
-                    process.table.cloexec.add(fd)
+                    process.table.cloexec[fd] = True
         else:
             remove_range(process, first, last, reader.ref, reader.start_ns)
 
@@ -272,9 +272,9 @@ class Calls:
         elif command == 2 and cursor.next():
             fd: i64 = read_fd(reader.args, reader.args_start, reader.args_end)
             if read_flags(cursor.buf, cursor.start, cursor.end, {b"FD_CLOEXEC": 1}) == 1:
-                process.table.cloexec.add(fd)
+                process.table.cloexec[fd] = True
             else:
-                process.table.cloexec.discard(fd)
+                process.table.cloexec.pop(fd, None)
         elif command == 4 and isinstance(file, Socket) and cursor.next():
             flags: i64 = read_flags(cursor.buf, cursor.start, cursor.end, OPEN_BITS)
             if flags >= 0:

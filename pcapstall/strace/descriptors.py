@@ -41,9 +41,9 @@ def install(process: Process, fd: i64, file: OpenFile, cloexec: bool, line: i64,
         remove(process, fd, line, ns, over)
     table.files[fd] = file
     if cloexec:
-        table.cloexec.add(fd)
+        table.cloexec[fd] = True
     else:
-        table.cloexec.discard(fd)
+        table.cloexec.pop(fd, None)
     if file.fd < 0:
         file.fd = fd
         file.process = process
@@ -60,7 +60,7 @@ def remove(process: Process, fd: i64, line: i64, ns: i64, how: str) -> None:
     file = table.files.pop(fd, None)
     if file is None:
         return
-    table.cloexec.discard(fd)
+    table.cloexec.pop(fd, None)
     _end_life(file, table, fd, line, ns, how)
     release(file, line, ns)
 
@@ -126,13 +126,14 @@ def close_all(process: Process, line: i64, ns: i64) -> None:
     """What the exit of the last user of a table closes."""
     for fd in list(process.table.files):
         remove(process, fd, line, ns, EXITED)
+    process.table.files = {}  # an emptied dict keeps its storage
 
 
 def snapshot(table: DescriptorTable) -> DescriptorTable:
     """What a child gets that does not share its parent's table. It counts for nothing until `take_over`."""
     copy = DescriptorTable()
     copy.files = dict(table.files)
-    copy.cloexec = set(table.cloexec)
+    copy.cloexec = dict(table.cloexec)
     return copy
 
 

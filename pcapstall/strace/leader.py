@@ -26,6 +26,7 @@ _EPOCH_FROM: Final = 100_000_000
 _NO_SECONDS: Final = 100_000_000_000
 """No clock shows so many (the year 5138)."""
 _DOT: Final = 46
+_NEWLINE: Final = 10
 _COLON: Final = 58
 _PLUS: Final = 43
 _PAREN: Final = 40
@@ -34,7 +35,7 @@ _BANG: Final = 33
 
 
 class Leader:
-    """The leader of the line that was read last. `read` overwrites all of it."""
+    """The leader of the line that was read last. `read` overwrites all of it, and never reads past a line feed."""
 
     def __init__(self) -> None:
         self.tid: i64 = -1
@@ -103,7 +104,7 @@ class Leader:
             return -1
         if buf[after] == LESS:
             self.comm_start = after + 1
-            while after < end and buf[after] != GREATER:
+            while after < end and buf[after] != GREATER and buf[after] != _NEWLINE:
                 after += 1
             if after + 1 >= end or buf[after + 1] != SPACE:
                 self.comm_start = 0
@@ -131,7 +132,7 @@ class Leader:
             comm_end: i64 = 0
             if buf[after] == LESS:
                 comm_start = after + 1
-                while after < end and buf[after] != GREATER:
+                while after < end and buf[after] != GREATER and buf[after] != _NEWLINE:
                     after += 1
                 comm_end = after
                 after += 1
@@ -145,7 +146,7 @@ class Leader:
         # The number, the address, "????????????????", or a security context without spaces; "[ Process PID=1 runs in
         # 32 bit mode. ]" is none of them.
         after = inside
-        while after < end and buf[after] != CLOSE_BRACKET and buf[after] != SPACE:
+        while after < end and buf[after] != CLOSE_BRACKET and buf[after] != SPACE and buf[after] != _NEWLINE:
             after += 1
         if after == inside or after + 1 >= end or buf[after] != CLOSE_BRACKET or buf[after + 1] != SPACE:
             return at
@@ -185,13 +186,23 @@ class Leader:
         self.digits = 0
         fraction_ns: i64 = 0
         if mark == _DOT:
-            point: i64 = after + 1
-            after = skip_digits(buf, point, end)
-            digits: i64 = after - point
-            if digits == 0 or digits > 9 or after >= end:
+            after += 1
+            digits: i64 = 0
+            while after < end:
+                digit = i64(buf[after]) - 48
+                if digit < 0 or digit > 9:
+                    break
+                fraction_ns = fraction_ns * 10 + digit
+                digits += 1
+                after += 1
+                if digits > 9:
+                    return -1
+            if digits == 0 or after >= end:
                 return -1
             self.digits = digits
-            fraction_ns = read_fraction_ns(buf, point, after)
+            while digits < 9:
+                fraction_ns *= 10
+                digits += 1
             mark = buf[after]
         elif kind == EPOCH and value < _EPOCH_FROM:
             return -1

@@ -26,7 +26,7 @@ from pcapstall.strace.body import (
 from pcapstall.strace.clock import Clock
 from pcapstall.strace.feed import LineFeed
 from pcapstall.strace.leader import EPOCH, NO_STAMP, Leader
-from pcapstall.strace.model import Thread
+from pcapstall.strace.model import Thread, shared
 from pcapstall.strace.remarks import Remarks, begins_line, cut_remark
 from pcapstall.strace.syscalls import Syscall, Syscalls
 from pcapstall.strace.tasks import Threads
@@ -108,15 +108,20 @@ class StraceReader:
         self.line = feed.first_number
         self.ref = frame_ref(self.file_index, self.line)
         tail = False
-        kind: i64 = self._classify(feed.text, feed.start, feed.end)
+        buf = feed.text
+        start: i64 = feed.start
+        if start < feed.limit and buf[start] == _CARET:
+            start = strip_interrupt(buf, start, feed.finish(start))
+        at: i64 = self._leader.read(buf, start, feed.limit)
+        kind: i64 = self._classify(buf, start, at, feed.finish(at))
         if kind == OPEN:
-            kind = self._join(feed.text[feed.start : feed.end])
+            kind = self._join(feed.line())
         elif kind == UNREAD:
-            if self.kind == UNFINISHED and self.body.read_tail(feed.text, feed.start, feed.end) == RESUMED:
+            if self.kind == UNFINISHED and self.body.read_tail(buf, start, feed.end) == RESUMED:
                 kind = RESUMED
                 tail = True
             else:
-                self._note_unread(feed.text[feed.start : feed.end])
+                self._note_unread(feed.line())
         self.kind = kind
         if kind == CALL:
             self._calls += 1
@@ -147,11 +152,9 @@ class StraceReader:
         """Some line so far said whose it is."""
         return self._saw_tid
 
-    def _classify(self, buf: bytes, start: i64, end: i64) -> i64:
+    def _classify(self, buf: bytes, start: i64, at: i64, end: i64) -> i64:
+        """The kind of a line whose leader has been read up to ``at``."""
         self.buf = buf
-        if start < end and buf[start] == _CARET:
-            start = strip_interrupt(buf, start, end)
-        at: i64 = self._leader.read(buf, start, end)
         # Trailing blanks: padded terminal lines, and "resumed> ) = 0 " of old ones.
         while end > at and buf[end - 1] == _SPACE:
             end -= 1
@@ -174,19 +177,19 @@ class StraceReader:
             if not feed.next():
                 over = True
                 break
-            piece = feed.text[feed.start : feed.end]
+            piece = feed.line()
             if self._begins(piece) or len(held) > _MAX_JOINED:
                 feed.back()
                 break
             taken += 1 + feed.soft_breaks
             held = cut_remark(held + piece, self.threads)
-            kind = self._classify(held, 0, len(held))
+            kind = self._reread(held)
             if kind != OPEN:
                 break
         if over and kind == OPEN:
             # The file ends inside the line: a call that was entered, as far as anybody knows.
             held += b" <unfinished ...>"
-            kind = self._classify(held, 0, len(held))
+            kind = self._reread(held)
         if kind == OPEN or kind == NOTHING:
             kind = UNREAD
         if kind == UNREAD:
@@ -195,6 +198,12 @@ class StraceReader:
         else:
             self._others[CONTINUATION] += taken
         return kind
+
+    def _reread(self, held: bytes) -> i64:
+        """The kind of a line that was put together."""
+        end: i64 = len(held)
+        start: i64 = strip_interrupt(held, 0, end)
+        return self._classify(held, start, self._leader.read(held, start, end), end)
 
     def _begins(self, text: bytes) -> bool:
         return begins_line(text, self._peeked, self._saw_stamp, self._saw_tid and not self.has_brackets)
@@ -260,7 +269,7 @@ class StraceReader:
         elif kind == EXIT:
             end = buf[body.args_start : body.args_end]
             if not end.startswith(b"superseded"):
-                threads.ended(thread, end, self.ref, now)
+                threads.ended(thread, shared(end), self.ref, now)
 
     def _suspend(self, thread: Thread, syscall: Syscall, now: i64) -> None:
         """Keep the first half with its thread."""
@@ -302,6 +311,7 @@ class StraceReader:
                 self.args = thread.half_args + self.buf[body.args_start : body.args_end]
                 self.args_start = 0
                 self.args_end = len(self.args)
+            thread.half_args = b""
         thread.half = None
         if duration >= 0:
             self.has_durations = True

@@ -24,6 +24,21 @@ MAX_LIVES: Final = 16
 MAX_WATCHES: Final = 64
 
 
+_MAX_SHARED: Final = 1024
+_shared: Final[dict[bytes, bytes]] = {}
+
+
+def shared(text: bytes) -> bytes:
+    """One object for all equal texts of the kind that repeats: errors, protocols, how threads end."""
+    known = _shared.get(text)
+    if known is not None:
+        return known
+    if len(_shared) >= _MAX_SHARED:
+        _shared.clear()
+    _shared[text] = text
+    return text
+
+
 class Call:
     """One call that is worth remembering: who, when, and on which lines."""
 
@@ -151,7 +166,8 @@ class DescriptorTable:
 
     def __init__(self) -> None:
         self.files: dict[int, OpenFile] = {}
-        self.cloexec: set[int] = set()
+        self.cloexec: dict[int, bool] = {}
+        """The numbers that execve closes; an empty dict is a third of an empty set, and there is one a process."""
         self.users: i64 = 1
 
 

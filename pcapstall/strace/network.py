@@ -10,7 +10,7 @@ from mypy_extensions import i64
 from pcapstall.strace.addresses import Decoration, read_family, read_sockaddr
 from pcapstall.strace.args import ArgCursor, read_fd, read_flags
 from pcapstall.strace.lines import StraceReader
-from pcapstall.strace.model import Call, OpenFile, Process, Thread
+from pcapstall.strace.model import Call, OpenFile, Process, Thread, shared
 from pcapstall.strace.numbers import read_number
 from pcapstall.strace.sockets import (
     AF_INET,
@@ -18,7 +18,6 @@ from pcapstall.strace.sockets import (
     AF_OTHER,
     AF_UNIX,
     MAX_CONNECTS,
-    MAX_SHUTDOWNS,
     Connect,
     Endpoint,
     Socket,
@@ -61,7 +60,7 @@ def new_socket(reader: StraceReader) -> tuple[Socket, bool]:
             cloexec = flags & CLOEXEC != 0
             socket.nonblocking = 1 if flags & NONBLOCK != 0 else 0
     if cursor.next():
-        socket.protocol = cursor.buf[cursor.start : cursor.end][:32]
+        socket.protocol = shared(cursor.buf[cursor.start : cursor.end][:32])
     return socket, cloexec
 
 
@@ -172,8 +171,8 @@ def asked(reader: StraceReader, socket: Socket) -> None:
 def shut(reader: StraceReader, socket: Socket) -> None:
     """shutdown succeeded; for the writing side it is the end of the stream."""
     call = make_call(reader)
-    if len(socket.shutdowns) < MAX_SHUTDOWNS:
-        socket.shutdowns.append(call)
+    if socket.shutdown is None:
+        socket.shutdown = call
     cursor = ArgCursor()
     cursor.open(reader.args, reader.args_start, reader.args_end)
     if cursor.skip(1):
@@ -202,7 +201,7 @@ def apply_decoration(socket: Socket, decoration: Decoration) -> None:
     if decoration.inode >= 0:
         socket.inode = decoration.inode
     if decoration.protocol:
-        socket.protocol = decoration.protocol
+        socket.protocol = shared(decoration.protocol)
         if socket.domain == AF_OTHER:
             socket.domain = AF_INET
             for mark, family in _DECORATED_FAMILY:

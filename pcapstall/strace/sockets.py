@@ -21,7 +21,6 @@ AF_NETLINK: Final = 16
 AF_OTHER: Final = -1
 
 MAX_CONNECTS: Final = 8
-MAX_SHUTDOWNS: Final = 4
 
 
 class Preview:
@@ -110,7 +109,8 @@ class Socket(OpenFile):
         """decoration, accept, getpeername, connect; under address translation none of them is on the wire."""
         self.inbound: Direction = Direction()
         self.outbound: Direction = Direction()
-        self.shutdowns: list[Call] = []
+        self.shutdown: Call | None = None
+        """The first shutdown that succeeded."""
         self.rights: bool = False
         """It came or went as SCM_RIGHTS."""
 

@@ -11,7 +11,7 @@ from mypy_extensions import i64
 from pcapstall.strace.args import ArgCursor, read_flags
 from pcapstall.strace.lines import StraceReader
 from pcapstall.strace.messages import MESSAGE_FLAGS, MSG_PEEK, Shown, find_vector, read_buffer, read_vector
-from pcapstall.strace.model import Call, OpenFile
+from pcapstall.strace.model import Call, OpenFile, shared
 from pcapstall.strace.sockets import Direction, Preview, Socket
 from pcapstall.strace.syscalls import (
     READ,
@@ -44,7 +44,7 @@ def make_call(reader: StraceReader) -> Call:
     call.ret = reader.body.ret
     call.returned = reader.body.returned
     if call.ret < 0 or not call.returned:
-        call.errno = reader.body.errno(reader.buf)
+        call.errno = shared(reader.body.errno(reader.buf))
     return call
 
 
@@ -53,19 +53,28 @@ class Transfers:
 
     def __init__(self) -> None:
         self._cursor: ArgCursor = ArgCursor()
+        self._made: Call | None = None
+
+    def _make(self, reader: StraceReader) -> Call:
+        """One record of the reader's call, however many places keep it."""
+        made = self._made
+        if made is None or made.end_line != reader.ref or made.thread is not reader.thread:
+            made = make_call(reader)
+            self._made = made
+        return made
 
     def read(self, reader: StraceReader, socket: Socket, code: i64) -> None:
         """A call of the read family on ``socket``; the code says where its buffer is."""
         way = socket.inbound
         if way.first_try is None:
-            way.first_try = make_call(reader)
+            way.first_try = self._make(reader)
         moved: i64 = reader.body.ret
         if not reader.body.returned or moved < 0:
             self._failed(reader, way)
             return
         if moved == 0:
             if way.end is None:
-                way.end = make_call(reader)
+                way.end = self._make(reader)
             return
         if code == RECVFROM or code == RECVMSG:
             if self._peeks(reader, code):
@@ -77,7 +86,7 @@ class Transfers:
         """A call of the write family on ``socket``."""
         way = socket.outbound
         if way.first_try is None:
-            way.first_try = make_call(reader)
+            way.first_try = self._make(reader)
         moved: i64 = reader.body.ret
         if not reader.body.returned or moved < 0:
             self._failed(reader, way)
@@ -92,14 +101,14 @@ class Transfers:
         way.last_start_ns = reader.start_ns
         way.last_end_ns = reader.end_ns
         if way.first is None:
-            way.first = make_call(reader)
+            way.first = self._make(reader)
 
     def _failed(self, reader: StraceReader, way: Direction) -> None:
         errno = reader.body.errno(reader.buf)
         if errno == b"EAGAIN" or errno == b"EWOULDBLOCK":
             way.would_block += 1
         elif way.failed is None and errno and errno != b"EINTR" and not errno.startswith(b"ERESTART"):
-            way.failed = make_call(reader)
+            way.failed = self._make(reader)
 
     def _moved(self, reader: StraceReader, way: Direction, code: i64, moved: i64) -> None:
         if way.calls < _LOOK_CALLS:
@@ -125,13 +134,13 @@ class Transfers:
             last = None
             if len(previews) >= MAX_PREVIEWS:
                 return
+            if previews and self._shown(reader, code, moved, 2).data != _HANDSHAKE_RECORD:
+                return
         shown = self._shown(reader, code, moved, PREVIEW - have)
         if not shown.data:
             return
         if last is None:
-            if previews and not shown.data.startswith(_HANDSHAKE_RECORD):
-                return
-            last = Preview(offset, make_call(reader))
+            last = Preview(offset, self._make(reader))
             last.peeked = peeked
             previews.append(last)
         last.data += shown.data
