@@ -20,10 +20,9 @@ from pcapstall.strace.body import (
     RESUMED,
     UNFINISHED,
     UNREAD,
-    Body,
     strip_interrupt,
 )
-from pcapstall.strace.clock import Clock
+from pcapstall.strace.cursor import LineCursor
 from pcapstall.strace.feed import LineFeed
 from pcapstall.strace.leader import EPOCH, NO_STAMP, Leader
 from pcapstall.strace.model import Thread, shared
@@ -38,8 +37,8 @@ _SPACE: Final = 32
 _CARET: Final = 94
 
 
-class StraceReader:
-    """One file. The attributes describe the line that `next` moved to, until the next `next`."""
+class StraceReader(LineCursor):
+    """One file, line by line."""
 
     def __init__(
         self,
@@ -49,43 +48,10 @@ class StraceReader:
         file_index: i64 = 0,
         tid: i64 = -1,
     ) -> None:
-        self.kind: i64 = 0
-        """CALL, UNFINISHED and so on, of `body`."""
-        self.line: i64 = 0
-        """Number of the line, the first is 1."""
-        self.ref: i64 = 0
-        """The line and its file in one number (`core.frames`)."""
-        self.thread: Thread = Thread(0)
-        self.syscall: Syscall = syscalls.other
-        self.time_ns: i64 = -1
-        """The stamp of the line; -1 when it has none. See `clock` for what it counts from."""
-        self.start_ns: i64 = -1
-        """When the call was entered."""
-        self.end_ns: i64 = -1
-        """When it returned; -1 when neither -T nor a second half tells."""
-        self.duration_ns: i64 = -1
-        self.half_ref: i64 = 0
-        """The line of the first half, for a resumed call whose first half was seen."""
-        self.args_lost: bool = False
-        """A second half whose first half is not in the trace: some arguments are missing."""
-        self.buf: bytes = b""
-        """Holds the text of the line: name, arguments, result, at the extents in `body`."""
-        self.args: bytes = b""
-        """Holds the arguments at `args_start`; for a resumed call they are put together."""
-        self.args_start: i64 = 0
-        self.args_end: i64 = 0
-        self.body: Body = Body()
-        self.clock: Clock = Clock()
+        super().__init__(syscalls.other)
         self.threads: Threads = threads
         self.syscalls: Syscalls = syscalls
         self.file_index: i64 = file_index
-        self.first_unread: bytes = b""
-        self.first_unread_line: i64 = 0
-        self.has_durations: bool = False
-        """Some line had what -T prints."""
-        self.has_brackets: bool = False
-        self.detached_ref: i64 = 0
-        """The first line that says the tracer let go."""
         self._calls: i64 = 0
         self._unfinished: i64 = 0
         self._resumed: i64 = 0
