@@ -11,13 +11,17 @@ from typing import Any, Final
 
 import click
 
-from pcapstall.core.errors import InputError, PcapstallError, UsageError
+from pcapstall.core.errors import PcapstallError, UsageError
 
 OK: Final = 0
 CONDITION_HOLDS: Final = 1
 WRONG_USAGE: Final = 2
 UNREADABLE_INPUT: Final = 3
 INTERRUPTED: Final = 130
+
+PROGRAM: Final = "pcapstall"
+COMPLETE: Final = "_PCAPSTALL_COMPLETE"
+"""The variable by which a shell asks for completions (click's documentation, "Shell Completion")."""
 
 COMMANDS: Final = {"report": "pcapstall.cli.report_command"}
 """Name of each command and the module whose `command` it is."""
@@ -65,24 +69,39 @@ def root() -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    from pcapstall.cli import destination
+
+    destination.write_any_text()
     try:
-        result: Any = root.main(arguments, prog_name="pcapstall", standalone_mode=False)
+        return _run(sys.argv[1:] if arguments is None else arguments)
+    except click.exceptions.Exit as done:
+        return done.exit_code
     except click.ClickException as error:
         error.show()
         return WRONG_USAGE
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except UsageError as error:
-        click.echo(f"pcapstall: {error}", err=True)
-        return WRONG_USAGE
-    except InputError as error:
-        click.echo(f"pcapstall: {error}", err=True)
-        return UNREADABLE_INPUT
-    except PcapstallError as error:
-        click.echo(f"pcapstall: {error}", err=True)
-        return UNREADABLE_INPUT
-    except BrokenPipeError:
-        # Whoever read the output has had enough (`| head`): no more is to be written, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # of --help and --version, as below; commands see to their own output
+        destination.discard()
         return OK
-    return result if isinstance(result, int) else OK
+    except UsageError as error:
+        destination.complain(error)
+        return WRONG_USAGE
+    except PcapstallError as error:
+        destination.complain(error)
+        return UNREADABLE_INPUT
+    except OSError as error:
+        destination.discard()
+        destination.say(f"standard output: {error.strerror}")
+        return WRONG_USAGE
+
+
+def _run(arguments: list[str]) -> int:
+    """What click's own `main` does, but for a closed output: that one ends with 1, which says something else here."""
+    if wanted := os.environ.get(COMPLETE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(root, {}, PROGRAM, COMPLETE, wanted)
+    with root.make_context(PROGRAM, list(arguments)) as context:
+        result: Any = root.invoke(context)
+        return result if isinstance(result, int) else OK

@@ -45,7 +45,11 @@ all_option: Final = click.option(
     "--all", "all_flows", is_flag=True, help="Show every flow, not only those that stalled or failed."
 )
 output_option: Final = click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write to FILE. [default: standard output]"
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, writable=True, allow_dash=True),
+    metavar="FILE",
+    help="Write to FILE. [default: standard output]",
 )
 format_option: Final = click.option(
     "-f",

@@ -4,14 +4,11 @@ Checks all arguments before anything is read, then reads, filters, renders and j
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TextIO
 
 import click
 
 from pcapstall.capture.source import STDIN, Stop
-from pcapstall.cli import options, terminal
+from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Analysis, Options, analyse
@@ -59,6 +56,7 @@ def command(
     conditions = FailConditions(fail_if)
     thresholds_ns = parse_thresholds(slow)
     check_inputs(captures)
+    destination.check(output, captures)
     everything = all_flows or format_name in STREAMED
     analysis = read(
         captures,
@@ -71,9 +69,9 @@ def command(
     )
     analysis = select(analysis, keep, conditions, everything)
     for error in analysis.unreadable:
-        click.echo(f"pcapstall: {error}", err=True)
+        destination.complain(error)
     if analysis.captures:
-        with opened(output) as out:
+        with destination.opened(output) as out:
             look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=all_flows)
             render(analysis, out, wanted, look)
     return exit_code(analysis, conditions)
@@ -81,7 +79,9 @@ def command(
 
 def check_inputs(captures: tuple[str, ...]) -> None:
     """Standard input must be a pipe or a file: nobody types a capture."""
-    if any(capture in STDIN for capture in captures) and sys.stdin.isatty():
+    if "" in captures:
+        raise UsageError("the name of a capture is empty")
+    if any(capture in STDIN for capture in captures) and sys.stdin is not None and sys.stdin.isatty():
         raise UsageError("standard input is a terminal: pipe a capture into it, tcpdump -w - | pcapstall report -")
 
 
@@ -97,27 +97,12 @@ def read(captures: tuple[str, ...], wanted: Options) -> Analysis:
             stop.close()
 
 
-@contextmanager
-def opened(output: str | None) -> Iterator[TextIO]:
-    """Where the report goes: standard output, or the file ``output``."""
-    if output is None:
-        yield sys.stdout
-        sys.stdout.flush()
-        return
-    try:
-        out = open(output, "w", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"-o {output}: {error.strerror}") from error
-    with out:
-        yield out
-
-
 def exit_code(analysis: Analysis, conditions: FailConditions) -> int:
     """What the command ends with; a condition that holds is told on standard error."""
     results = conditions.results(analysis.tally)
     for result in results:
         if result.holds:
-            click.echo(f"pcapstall: --fail-if {result.text}: {result.detail}", err=True)
+            destination.say(f"--fail-if {result.text}: {result.detail}")
     if analysis.unreadable:
         return UNREADABLE_INPUT
     return CONDITION_HOLDS if any(result.holds for result in results) else OK

@@ -36,7 +36,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._shown = False
-        self._wanted = sys.stderr.isatty()
+        self._wanted = sys.stderr is not None and sys.stderr.isatty()
         self._next = time.monotonic() + PROGRESS_AFTER_S
 
     def __call__(self, captures: Captures) -> None:
@@ -83,5 +83,5 @@ def ctrl_c_stops(stop: Stop) -> Iterator[None]:
             before[number] = signal.signal(number, throw)
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for caught, handler in before.items():
+            signal.signal(caught, handler)

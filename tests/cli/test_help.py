@@ -1,0 +1,105 @@
+"""Every command and every option explains itself, and the version says what it is."""
+
+import re
+
+import click
+import pytest
+from cli_support import REFUSED, run
+
+import pcapstall
+from pcapstall import _build
+from pcapstall.cli.main import COMMANDS, main, root
+
+CONTEXT = click.Context(root)
+
+
+def commands() -> list[tuple[str, click.Command]]:
+    found: list[tuple[str, click.Command]] = [("pcapstall", root)]
+    for name in root.list_commands(CONTEXT):
+        command = root.get_command(CONTEXT, name)
+        assert command is not None
+        found.append((name, command))
+    return found
+
+
+def parameters() -> list[tuple[str, click.Parameter]]:
+    return [(f"{name} {parameter.name}", parameter) for name, command in commands() for parameter in command.params]
+
+
+@pytest.mark.parametrize(("name", "command"), commands())
+def test_a_command_says_what_it_does(name: str, command: click.Command) -> None:
+    assert command.help
+    first = command.help.strip().splitlines()[0]
+    assert first.endswith(".")
+    assert len(first) <= 100
+
+
+@pytest.mark.parametrize(("name", "parameter"), parameters())
+def test_an_option_says_what_it_does(name: str, parameter: click.Parameter) -> None:
+    if isinstance(parameter, click.Argument):
+        command = dict(commands())[name.split()[0]]
+        assert parameter.metavar is not None
+        assert parameter.metavar.rstrip(".") in (command.help or ""), "the text tells what the argument is"
+        return
+    assert isinstance(parameter, click.Option)
+    assert parameter.help
+    assert parameter.help[-1] in ".]"
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_is_shown(name: str, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*name.split(), flag]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert shown.out.startswith(f"Usage: pcapstall {name or '[OPTIONS] COMMAND'}")
+    command = dict(commands())[name or "pcapstall"]
+    for parameter in command.params:
+        for spelling in parameter.opts if isinstance(parameter, click.Option) else []:
+            assert spelling in shown.out
+
+
+def test_the_program_lists_its_commands_in_the_order_of_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    listed = re.findall(r"^  (\w+)  ", capsys.readouterr().out.partition("Commands:\n")[2], re.MULTILINE)
+    assert listed == list(COMMANDS)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith(f"pcapstall {pcapstall.__version__}, {_build.kind()}, Python 3.")
+    assert shown.err == ""
+
+
+def test_help_and_version_as_processes() -> None:
+    assert run("--help").stdout.startswith(b"Usage: pcapstall ")
+    version = run("--version")
+    assert (version.returncode, version.stderr) == (0, b"")
+    assert version.stdout.startswith(f"pcapstall {pcapstall.__version__}, ".encode())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ([], "Usage: pcapstall"),
+        (["nosuch"], "No such command 'nosuch'"),
+        (["--nosuch"], "No such option"),
+        (["report"], "Missing argument 'CAPTURE...'"),
+        (["report", "--nosuch", REFUSED], "No such option"),
+        (["report", REFUSED, "--slow"], "requires an argument"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert hint in shown.err
+
+
+def test_completion_for_a_shell() -> None:
+    script = run(_PCAPSTALL_COMPLETE="bash_source")
+    assert script.returncode == 0
+    assert b"_pcapstall_completion" in script.stdout
+    words = run(_PCAPSTALL_COMPLETE="bash_complete", COMP_WORDS="pcapstall re", COMP_CWORD="1")
+    assert words.stdout.split() == [b"plain,report"]

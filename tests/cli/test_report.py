@@ -1,0 +1,293 @@
+"""`pcapstall report`: each option does what its help says, and each exit code means what it says."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_support import CAPTURES, HEALTHY, LOST, REFUSED, RING
+
+from pcapstall.cli.main import main
+from pcapstall.report.render import FORMATS
+
+Output = pytest.CaptureFixture[str]
+
+
+def report(capsys: Output, *arguments: str, code: int = 0) -> str:
+    """What the command prints; it must end with ``code``."""
+    ended = main(["report", *arguments])
+    shown = capsys.readouterr()
+    assert ended == code, shown.err
+    return shown.out
+
+
+def data(capsys: Output, *arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(report(capsys, *arguments, "-f", "json"))
+    return found
+
+
+class TestFormats:
+    def test_the_table_is_for_the_ticket(self, capsys: Output) -> None:
+        lines = report(capsys, LOST).splitlines()
+        assert lines[0].startswith("1 of 4 flows stalled: ")
+        assert lines[1].startswith(f"Read {LOST}: 74 packets, 4 flows, 2.5 s from ")
+        assert "10.40.39.45:41001" in lines[5]
+        assert lines[5].split()[3] == "ch_ack"
+        assert any(line.startswith("3 other flows did not stall or fail") for line in lines)
+        assert any(line.startswith("Flow 3: 10.40.39.45:41001 -> 10.40.42.129:443") for line in lines)
+
+    def test_nothing_to_tell(self, capsys: Output) -> None:
+        assert report(capsys, HEALTHY).startswith("No stall: 3 flows, all within ")
+
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_every_format_is_written(self, name: str, capsys: Output) -> None:
+        written = report(capsys, LOST, "-f", name)
+        assert "10.40.39.45:41001" in written
+        assert "\x1b" not in written
+        assert written.endswith("\n")
+
+    def test_json_lines_and_csv_have_a_line_for_each_flow(self, capsys: Output) -> None:
+        objects = [json.loads(line) for line in report(capsys, LOST, "-f", "jsonl").splitlines()]
+        assert objects[0]["schema"] == 1
+        rows = list(csv.DictReader(io.StringIO(report(capsys, LOST, "-f", "csv"))))
+        assert [row["id"] for row in rows] == [str(flow["id"]) for flow in objects[1:]] == ["1", "2", "3", "4"]
+
+    def test_a_style_of_tabulate(self, capsys: Output) -> None:
+        assert "│" in report(capsys, LOST, "-f", "table:simple_grid")
+
+    @pytest.mark.parametrize(
+        ("wanted", "hint"), [("jsno", "there are table, markdown"), ("table:nosuch", "no style"), ("csv:x", "styles")]
+    )
+    def test_an_unknown_format(self, wanted: str, hint: str, capsys: Output) -> None:
+        assert main(["report", LOST, "-f", wanted]) == 2
+        assert hint in capsys.readouterr().err
+
+    def test_the_same_report_each_time(self, capsys: Output) -> None:
+        assert report(capsys, LOST, "--all") == report(capsys, LOST, "--all")
+
+
+class TestWhichFlows:
+    def test_all(self, capsys: Output) -> None:
+        listed = [line.split()[1] for line in report(capsys, LOST, "--all").splitlines() if line[:1].isdigit()]
+        assert [name for name in listed if name.startswith("10.40.39.45:")] == [
+            "10.40.39.45:41001", "10.40.39.45:41876", "10.40.39.45:41886", "10.40.39.45:41002",
+        ]  # fmt: skip
+
+    def test_a_filter(self, capsys: Output) -> None:
+        found = data(capsys, LOST, "--filter", "ch_ack > 200ms and sni ~ 'server'")
+        assert [flow["id"] for flow in found["flows"]] == [3, 4]
+        assert report(capsys, LOST, "--filter", "ch_ack > 1h").startswith("No TCP connection")
+
+    def test_a_filter_counts_only_what_it_keeps(self, capsys: Output) -> None:
+        assert report(capsys, LOST, "--filter", "server = 10.40.42.129 and id != 1").startswith("1 of 3 flows stalled")
+
+    @pytest.mark.parametrize(
+        ("text", "caret", "hint"),
+        [
+            ("ack_ch >", 9, "a value is missing"),
+            ("ack_ch > 1s and snj ~ 'x'", 17, "no column 'snj'"),
+            ("ack_ch > 5", 10, "needs a unit"),
+            ("", 1, "a condition is missing"),
+        ],
+    )
+    def test_a_wrong_filter_is_pointed_at(self, text: str, caret: int, hint: str, capsys: Output) -> None:
+        assert main(["report", LOST, "--filter", text]) == 2
+        shown = capsys.readouterr()
+        message, quoted, pointer = shown.err.splitlines()
+        assert hint in message
+        assert quoted == f"  {text}"
+        assert pointer.index("^") == 2 + caret - 1
+        assert shown.out == ""
+
+
+class TestThresholds:
+    def test_slow(self, capsys: Output) -> None:
+        assert [flow["id"] for flow in data(capsys, LOST)["flows"] if flow["stalled"]] == [3]
+        found = data(capsys, LOST, "--slow", "ch_ack=100ms")
+        assert found["thresholds_ns"] == {"default": 1_000_000_000, "ch_ack": 100_000_000}
+        assert [(flow["id"], flow["stalled"]) for flow in found["flows"] if flow["stalled"]] == [
+            (3, "ch_ack"),
+            (4, "ch_ack"),
+        ]
+
+    def test_one_for_all_and_one_for_each(self, capsys: Output) -> None:
+        found = data(capsys, LOST, "--slow", "5s", "--slow", "ch_ack=6s")
+        assert found["thresholds_ns"] == {"default": 5_000_000_000, "ch_ack": 6_000_000_000}
+        assert [flow["stalled"] for flow in found["flows"]] == [None] * 4
+
+    @pytest.mark.parametrize("text", ["5", "0s", "-1s", "nosuch=1s", "ch_ack=", "=1s", "ch_fin=1s"])
+    def test_a_wrong_one(self, text: str, capsys: Output) -> None:
+        assert main(["report", LOST, f"--slow={text}"]) == 2
+        assert f"--slow {text}" in capsys.readouterr().err
+
+
+class TestKnowledgeOfTheUser:
+    @pytest.mark.parametrize("where", ["client", "server"])
+    def test_at(self, where: str, capsys: Output) -> None:
+        found = data(capsys, REFUSED, "--at", where)
+        assert {flow["capture_point"] for flow in found["flows"]} == {where}
+
+    def test_at_nowhere(self, capsys: Output) -> None:
+        assert main(["report", REFUSED, "--at", "home"]) == 2
+        assert "'client', 'server'" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("port", ["0", "65536", "https"])
+    def test_a_port_that_is_none(self, port: str, capsys: Output) -> None:
+        assert main(["report", REFUSED, "--tls", port]) == 2
+        assert "--tls" in capsys.readouterr().err
+
+    def test_ports(self, capsys: Output) -> None:
+        assert len(data(capsys, REFUSED, "--tls", "8443", "--tls", "80")["flows"]) == 2
+
+
+class TestFailIf:
+    @pytest.mark.parametrize(
+        ("condition", "code"),
+        [
+            ("stalled", 1),
+            ("failed", 0),
+            ("ch_ack.p99 > 1s", 1),
+            ("ch_ack.p50 > 1s", 0),
+            ("flows < 1", 0),
+            ("count(tls_outcome = established) > 3", 1),
+        ],
+    )
+    def test_conditions(self, condition: str, code: int, capsys: Output) -> None:
+        assert main(["report", LOST, "--fail-if", condition]) == code
+        shown = capsys.readouterr()
+        assert shown.out.startswith("1 of 4 flows stalled")
+        assert (f"--fail-if {condition}:" in shown.err) == bool(code)
+
+    def test_any_of_several(self, capsys: Output) -> None:
+        assert main(["report", LOST, "--fail-if", "failed", "--fail-if", "stalled"]) == 1
+        assert "failed" not in capsys.readouterr().err
+
+    def test_of_the_flows_that_a_filter_keeps(self) -> None:
+        assert main(["report", LOST, "--fail-if", "stalled", "--filter", "id != 3"]) == 0
+
+    def test_a_wrong_one_is_pointed_at(self, capsys: Output) -> None:
+        assert main(["report", LOST, "--fail-if", "stalled and"]) == 2
+        assert "^" in capsys.readouterr().err
+
+
+class TestInputs:
+    def test_a_ring_in_any_order(self, capsys: Output) -> None:
+        in_order = data(capsys, *RING)
+        assert data(capsys, *reversed(RING)) == in_order
+        assert data(capsys, RING[2], RING[0], RING[4], RING[1], RING[3]) == in_order
+        assert data(capsys, str(CAPTURES / "ring" / "rotated-*.pcap")) == in_order
+        assert [flow["id"] for flow in in_order["flows"] if flow["stalled"]] == [2]
+        slow = in_order["flows"][1]["events"]
+        assert (slow["ack"]["file"], slow["client_hello_first"]["file"]) == (0, 3)
+
+    def test_a_file_named_twice_is_read_once(self, capsys: Output) -> None:
+        assert data(capsys, LOST, LOST) == data(capsys, LOST)
+        assert data(capsys, LOST, str(Path(LOST).parent / "." / "capture.pcap"))["captures"][0]["packets"] == 74
+
+    @pytest.mark.parametrize(
+        ("name", "reason"),
+        [
+            ("missing.pcap", "there is no such file"),
+            ("missing-*.pcap", "no file has a name like this"),
+            ("folder", "is a directory"),
+            ("empty.pcap", "is empty"),
+            ("text.pcap", "not a capture: text"),
+            ("short.pcap", "not a capture"),
+            ("zeros.pcap", "not a capture"),
+        ],
+    )
+    def test_what_cannot_be_read(self, name: str, reason: str, tmp_path: Path, capsys: Output) -> None:
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "empty.pcap").touch()
+        (tmp_path / "text.pcap").write_text("tcpdump: no permission\n")
+        (tmp_path / "short.pcap").write_bytes(b"\xd4\xc3\xb2")
+        (tmp_path / "zeros.pcap").write_bytes(bytes(1000))
+        path = str(tmp_path / name)
+        assert main(["report", path]) == 3
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert len(shown.err.splitlines()) == 1
+        assert shown.err.startswith(f"pcapstall: {path}: ")
+        assert reason in shown.err
+
+    def test_one_unreadable_of_two(self, tmp_path: Path, capsys: Output) -> None:
+        missing = str(tmp_path / "missing.pcap")
+        assert main(["report", missing, LOST]) == 3
+        shown = capsys.readouterr()
+        assert shown.out.startswith("1 of 4 flows stalled")
+        assert shown.err == f"pcapstall: {missing}: there is no such file\n"
+
+    def test_no_name(self, capsys: Output) -> None:
+        assert main(["report", ""]) == 2
+        assert "empty" in capsys.readouterr().err
+
+    def test_a_header_alone_is_a_capture_without_packets(self, tmp_path: Path, capsys: Output) -> None:
+        path = tmp_path / "header.pcap"
+        path.write_bytes(Path(LOST).read_bytes()[:24])
+        assert report(capsys, str(path)).startswith("No TCP connection in what was read.\n")
+
+    def test_a_cut_capture_is_read_to_the_cut_and_warned_of(self, tmp_path: Path, capsys: Output) -> None:
+        path = tmp_path / "cut.pcap"
+        path.write_bytes(Path(LOST).read_bytes()[:2000])
+        text = report(capsys, str(path))
+        assert "Warning: " in text
+        assert "frame 8, offset 1935" in text
+        found = data(capsys, str(path))["captures"][0]
+        assert (found["packets"], len(found["warnings"])) == (7, 1)
+
+    @pytest.mark.parametrize("name", ["\udcff.pcap", "new\nline.pcap", "\x1b[31mred.pcap", "ü €.pcap"])
+    def test_file_names_hold_anything(self, name: str, tmp_path: Path, capsys: Output) -> None:
+        path = tmp_path / name
+        path.write_bytes(Path(REFUSED).read_bytes())
+        assert len(report(capsys, str(path)).split("Read ")[1].splitlines()[0].split(": 4 packets")) == 2
+        path.unlink()
+        assert main(["report", str(path)]) == 3
+        shown = capsys.readouterr()
+        assert "\x1b" not in shown.err
+        assert len(shown.err.splitlines()) == 1
+
+
+class TestOutput:
+    def test_to_a_file(self, tmp_path: Path, capsys: Output) -> None:
+        path = tmp_path / "report.txt"
+        on_screen = report(capsys, LOST)
+        assert report(capsys, LOST, "-o", str(path)) == ""
+        assert path.read_text() == on_screen
+
+    def test_to_standard_output_by_its_name(self, capsys: Output) -> None:
+        assert report(capsys, LOST, "-o", "-") == report(capsys, LOST)
+
+    def test_over_what_was_there(self, tmp_path: Path, capsys: Output) -> None:
+        path = tmp_path / "report.json"
+        path.write_text("x" * 100_000)
+        assert report(capsys, LOST, "-f", "json", "-o", str(path)) == ""
+        assert len(json.loads(path.read_text())["flows"]) == 4
+
+    @pytest.mark.parametrize("place", ["nosuch/report.txt", "file/report.txt", "."])
+    def test_to_an_impossible_place_is_told_before_anything_is_read(
+        self, place: str, tmp_path: Path, capsys: Output
+    ) -> None:
+        (tmp_path / "file").touch()
+        assert main(["report", "nosuch.pcap", "-o", str(tmp_path / place)]) == 2
+        assert "nosuch.pcap" not in capsys.readouterr().err
+
+    def test_to_a_full_disk(self, capsys: Output) -> None:
+        assert main(["report", LOST, "-o", "/dev/full"]) == 2
+        assert capsys.readouterr().err == "pcapstall: -o /dev/full: No space left on device\n"
+
+    @pytest.mark.parametrize("pattern", ["capture.pcap", "cap*.pcap", "link.pcap"])
+    def test_not_over_a_capture(self, pattern: str, tmp_path: Path, capsys: Output) -> None:
+        path = tmp_path / "capture.pcap"
+        before = Path(LOST).read_bytes()
+        path.write_bytes(before)
+        (tmp_path / "link.pcap").symlink_to(path)
+        assert main(["report", str(tmp_path / pattern), "-o", str(path)]) == 2
+        assert "overwritten" in capsys.readouterr().err
+        assert path.read_bytes() == before
+
+    def test_nothing_is_written_when_nothing_was_read(self, tmp_path: Path) -> None:
+        path = tmp_path / "report.txt"
+        assert main(["report", str(tmp_path / "missing.pcap"), "-o", str(path)]) == 3
+        assert not path.exists()

@@ -1,0 +1,193 @@
+"""Pipes, FIFOs, signals, closed and broken outputs: `pcapstall report` as a process among others."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from cli_support import COMMAND, LOST, PATIENCE_S, REFUSED, RING, one_line, run, start, wait_until_read
+
+from pcapstall.capture import source
+
+DATA = Path(LOST).read_bytes()
+
+
+def flows(stdout: bytes) -> int:
+    return len(json.loads(stdout)["flows"])
+
+
+class TestPipes:
+    def test_a_capture_from_a_pipe_is_the_same_report(self) -> None:
+        piped = run("report", "-", given=DATA)
+        assert (piped.returncode, piped.stderr) == (0, b"")
+        from_file = run("report", LOST).stdout.decode()
+        assert piped.stdout.decode().replace("Read -:", f"Read {LOST}:") == from_file
+
+    def test_standard_input_may_be_a_file(self) -> None:
+        with open(LOST, "rb") as file:
+            ended = subprocess.run(
+                [*COMMAND, "report", "-", "-f", "json"], stdin=file, capture_output=True, check=True, timeout=PATIENCE_S
+            )
+        assert flows(ended.stdout) == 4
+
+    def test_an_empty_pipe(self) -> None:
+        ended = run("report", "-", given=b"")
+        assert (ended.returncode, ended.stdout) == (3, b"")
+        assert one_line(ended.stderr) == "pcapstall: -: is empty"
+
+    def test_something_else_in_a_pipe(self) -> None:
+        ended = run("report", "-", given=b"tcpdump: eth9: No such device exists\n")
+        assert ended.returncode == 3
+        assert "not a capture" in one_line(ended.stderr)
+
+    def test_a_pipe_that_breaks_off(self) -> None:
+        ended = run("report", "-", "-f", "json", given=DATA[:3000])
+        assert ended.returncode == 0
+        assert len(json.loads(ended.stdout)["captures"][0]["warnings"]) == 1
+
+    def test_a_fifo_and_a_file(self, tmp_path: Path) -> None:
+        fifo = tmp_path / "fifo.pcap"
+        os.mkfifo(fifo)
+        process = start("report", RING[0], str(fifo), "-f", "json", stdin=subprocess.DEVNULL)
+        writer = threading.Thread(target=lambda: fifo.write_bytes(Path(RING[1]).read_bytes()))
+        writer.start()
+        stdout, stderr = process.communicate(timeout=PATIENCE_S)
+        writer.join(PATIENCE_S)
+        assert process.returncode == 0, stderr
+        assert [capture["packets"] for capture in json.loads(stdout)["captures"]] == [24, 64]
+
+    def test_a_terminal_as_standard_input(self) -> None:
+        ours, its = pty.openpty()
+        try:
+            ended = subprocess.run(
+                [*COMMAND, "report", "-"], stdin=its, capture_output=True, timeout=PATIENCE_S, check=False
+            )
+        finally:
+            os.close(its)
+            os.close(ours)
+        assert (ended.returncode, ended.stdout) == (2, b"")
+        assert "standard input is a terminal" in one_line(ended.stderr)
+
+
+class TestSignals:
+    def write(self, process: subprocess.Popen[bytes], data: bytes) -> None:
+        assert process.stdin is not None
+        process.stdin.write(data)
+        wait_until_read(process)
+
+    def twice(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+        process.send_signal(number)
+        time.sleep(0.2)  # two at once would be one
+        process.send_signal(number)
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_ctrl_c_reports_what_was_read(self, number: signal.Signals) -> None:
+        """The writer is still there and silent; twice, so that nobody waits for what it may still flush."""
+        process = start("report", "-", "-f", "json")
+        self.write(process, DATA)
+        self.twice(process, number)
+        # Not communicate(), which would close standard input first.
+        assert process.stdout is not None
+        written = process.stdout.read()
+        assert process.wait(PATIENCE_S) == 0
+        assert flows(written) == 4
+        process.communicate(timeout=PATIENCE_S)
+
+    def test_what_the_writer_flushes_on_the_same_ctrl_c_is_not_lost(self) -> None:
+        process = start("report", "-", "-f", "json")
+        self.write(process, DATA[:3000])
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        assert process.poll() is None, "it still listens"
+        stdout, stderr = process.communicate(DATA[3000:], timeout=PATIENCE_S)
+        assert (process.returncode, stderr) == (0, b"")
+        assert flows(stdout) == 4
+
+    def test_a_writer_that_goes_on_does_not_hold_it_up(self) -> None:
+        """One Ctrl-C and a silent writer: it ends by itself."""
+        process = start("report", "-", "-f", "json")
+        self.write(process, DATA)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        begun = time.monotonic()
+        written = process.stdout.read()
+        assert process.wait(PATIENCE_S) == 0
+        assert time.monotonic() - begun < source.GRACE_S + 5
+        assert flows(written) == 4
+        process.communicate(timeout=PATIENCE_S)
+
+    def test_ctrl_c_before_anything_came(self) -> None:
+        process = start("report", "-")
+        self.write(process, DATA[:1])
+        self.twice(process, signal.SIGINT)
+        assert process.stderr is not None
+        said = process.stderr.read()
+        assert process.wait(PATIENCE_S) == 3
+        assert one_line(said).startswith("pcapstall: -: ")
+        process.communicate(timeout=PATIENCE_S)
+
+
+class TestOutputs:
+    def test_a_reader_that_has_had_enough(self, tmp_path: Path) -> None:
+        """`pcapstall report | head -1`, with more output than a pipe holds."""
+        many = tmp_path / "many.pcap"
+        header, records = DATA[:24], DATA[24:]
+        many.write_bytes(header + records * 40)
+        process = start("report", str(many), "--all", "-f", "jsonl", stdin=subprocess.DEVNULL)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(b'{"schema": 1')
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(PATIENCE_S) == 0
+        process.stderr.close()
+
+    def test_a_condition_counts_although_nobody_reads_on(self) -> None:
+        reader, writer = os.pipe()
+        os.close(reader)
+        command = [*COMMAND, "report", LOST, "--fail-if", "stalled"]
+        with os.fdopen(writer, "wb") as closed:
+            ended = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
+        assert ended.returncode == 1
+        assert one_line(ended.stderr) == "pcapstall: --fail-if stalled: stalled is 1"
+
+    @pytest.mark.parametrize("arguments", [["report", LOST], ["report", LOST, "-f", "json"], ["--help"], ["--version"]])
+    def test_a_full_disk(self, arguments: list[str]) -> None:
+        with open("/dev/full", "wb") as full:
+            ended = subprocess.run(
+                [*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False
+            )
+        assert ended.returncode == 2
+        assert one_line(ended.stderr) == "pcapstall: standard output: No space left on device"
+
+    @pytest.mark.parametrize(
+        ("closed", "code", "said"),
+        [
+            ("<&-", 3, "pcapstall: -: standard input is closed"),
+            (">&-", 2, "pcapstall: standard output is closed"),
+            ("2>&-", 0, ""),
+        ],
+    )
+    def test_closed_streams(self, closed: str, code: int, said: str) -> None:
+        capture = "-" if closed == "<&-" else REFUSED
+        script = f'exec "$@" {closed}'
+        ended = subprocess.run(
+            ["sh", "-c", script, "sh", *COMMAND, "report", capture],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+        )  # fmt: skip
+        assert ended.returncode == code
+        assert ended.stderr.strip() == said
+        assert bool(ended.stdout) == (code == 0)
+
+    def test_an_encoding_that_lacks_a_character(self, tmp_path: Path) -> None:
+        path = tmp_path / "ü.pcap"
+        path.write_bytes(Path(REFUSED).read_bytes())
+        ended = run("report", str(path), PYTHONIOENCODING="ascii")
+        assert (ended.returncode, ended.stderr) == (0, b"")
+        assert b"\\xfc.pcap: 4 packets" in ended.stdout
+
