@@ -194,6 +194,7 @@ def _as_wait(note: Note, part: Delivery, seen: Seen, serial: i64) -> Wait:
     wait.end_ns = note.end_ns
     wait.bounded = note.bounded
     wait.open = note.open
+    wait.continues = note.continues
     wait.ret = note.ret
     wait.returned = note.returned
     wait.errno = note.errno

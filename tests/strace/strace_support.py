@@ -10,9 +10,11 @@ from pcapstall.strace.family import Member, Strace
 from pcapstall.strace.feed import LineFeed
 from pcapstall.strace.index import Index, index_strace
 from pcapstall.strace.lines import StraceReader
+from pcapstall.strace.recorder import record
 from pcapstall.strace.source import BytesStream, TextSource
 from pcapstall.strace.syscalls import Syscalls
 from pcapstall.strace.tasks import Threads
+from pcapstall.strace.window import Window, window_of
 from pcapstall.strace.wrappers import Wrapper
 
 
@@ -83,3 +85,15 @@ def index_text(text: str, name: str = "memory") -> Index:
         source = TextSource(str(path))
         member = Member(source, Layout("", False, True), 0, -1)
         return index_strace(Strace(name, [member]))
+
+
+def recorded(text: str, start_s: float, end_s: float) -> Window:
+    """The window from ``start_s`` to ``end_s`` of a strace in memory, about all its sockets."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace"
+        path.write_text(text)
+        strace = Strace("trace", [Member(TextSource(str(path)), Layout("", False, True), 0, -1)])
+        index = index_strace(strace)
+        window = window_of(index.sockets, round(start_s * 1_000_000_000), round(end_s * 1_000_000_000))
+        record(strace, [window])
+        return window
