@@ -162,7 +162,7 @@ class Case:
             found.append((MEDIUM, "a capture that goes on until the connection ends"))
         if self.point == capture_point.UNKNOWN:
             found.append((MEDIUM, "knowing where the capture was taken (--at)"))
-        if misses_bytes(self.flow.client()) or misses_bytes(self.flow.server()):
+        if misses_bytes(self.flow.client()) or misses_bytes(self.flow.server()) or self.history.sacks_unseen():
             found.append((MEDIUM, "a capture that lacks no packets"))
         elif self.flow.first_ref >> 40 in self.surroundings.doubtful_files:
             found.append((MEDIUM, "a capture that dropped no packets and whose clock did not step"))

@@ -12,6 +12,7 @@ from pcapstall.diagnose.lengths import ABSENT, between, earliest
 from pcapstall.diagnose.sight import (
     answers_otherwise,
     is_one_sided,
+    lacks_rest,
     misses_bytes,
     partial_has_first,
     speaks_otherwise,
@@ -249,7 +250,7 @@ class Intervals:
         client = flow.client()
         server = flow.server()
         if flow.server_hello_first_ref != 0:
-            if client.app_data_ref == 0 and not misses_bytes(client):
+            if client.app_data_ref == 0 and not misses_bytes(client) and not lacks_rest(flow, tls_server(flow)):
                 self.open_sh_cfin = self._opened(flow.server_hello_first_ns, until_alert(flow, end_ns))
             return
         if flow.client_hello_last_ref == 0:
@@ -261,6 +262,8 @@ class Intervals:
                 self.open_ack_ch = self._opened(flow.ack_ns, until_alert(flow, end_ns))
             return
         server = tls_server(flow)
+        if lacks_rest(flow, peer_of(server)):
+            return
         end_ns = until_alert(flow, end_ns)
         if flow.hello_retry_ref != 0:
             if flow.client_hello2_last_ref == 0:

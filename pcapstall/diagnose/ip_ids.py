@@ -12,6 +12,9 @@ from pcapstall.diagnose.segments import History, Seg
 
 EXACT_MIN: Final = 2
 """So many steps of exactly the right size are no accident: each is one chance in 65536."""
+EXACT_FOR_LOSS: Final = 3
+"""So many other steps, and all of them, must be exact before a gap is taken for a loss: a count that connections share
+skips now and then."""
 STEP_MAX: Final = 256
 """A larger step is no count of this connection's."""
 
@@ -39,11 +42,14 @@ class IdCount:
         excess = self._excess(self._segs[start : end + 1])
         if excess is None:
             return None
-        others = self._exact(self._segs[: start + 1]) + self._exact(self._segs[end:]) + self._later
+        around = [*self._steps(self._segs[: start + 1]), *self._steps(self._segs[end:])]
+        others = sum(step == expected for step, expected in around)
+        all_exact = others == len(around)
+        others += self._later
         inside = self._exact(self._segs[start : end + 1])
         if excess == 0:
             return 0 if others + inside >= EXACT_MIN and self._is_count() else None
-        return excess if others >= EXACT_MIN and self._is_count() else None
+        return excess if others >= EXACT_FOR_LOSS and all_exact and self._is_count() else None
 
     def _exact_later(self, unnoted: tuple[int, int]) -> int:
         """How many steps after the last segment noted are known to be exact: all, when the ID of the flow's last one

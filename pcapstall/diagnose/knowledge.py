@@ -102,7 +102,8 @@ class Knowledge:
             if flow.syn_retries == 0 and flow.syn_ack_retries == 0:
                 if 0 <= intervals.syn_synack < pair.syn_synack_ns:
                     pair.syn_synack_ns = intervals.syn_synack
-                if 0 <= intervals.synack_ack < pair.synack_ack_ns:
+                # An ACK that carries the hello did not leave at once.
+                if flow.ack_ref != flow.client_hello_first_ref and 0 <= intervals.synack_ack < pair.synack_ack_ns:
                     pair.synack_ack_ns = intervals.synack_ack
             elif flow.notes is not None:
                 to_server, to_client = own_round_trips(flow)
@@ -178,7 +179,8 @@ def own_round_trips(flow: Flow) -> tuple[i64, i64]:
                 syn_ns = note.ns
                 syn_tsval = note.tsval
             elif syn_ack_ns >= 0:
-                to_client = note.ns - syn_ack_ns
+                if note.payload_len == 0:
+                    to_client = note.ns - syn_ack_ns
                 break
         elif note.flags & SYN != 0:
             syn_ack_ns = note.ns

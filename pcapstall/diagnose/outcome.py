@@ -11,7 +11,7 @@ from mypy_extensions import i64
 from pcapstall.diagnose.endings import first_fatal_alert, has_clear_alert, is_established, is_prohibited, leaves_at_once
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
-from pcapstall.diagnose.sight import speaks_otherwise, tls_server
+from pcapstall.diagnose.sight import lacks_rest, speaks_otherwise, tls_server
 from pcapstall.flows.flow import (
     FLAG_EARLY_DATA,
     FLAG_NOT_TLS,
@@ -20,6 +20,7 @@ from pcapstall.flows.flow import (
     NEVER,
     Flow,
     HalfFlow,
+    peer_of,
 )
 from pcapstall.wire.tls_names import is_tls13
 
@@ -206,7 +207,8 @@ class Outcome:
             return UNREADABLE
         if self.close_ns == NEVER:
             if flow.server_hello_first_ref == 0 and not self.one_sided:
-                return NO_SERVER_HELLO
+                if not lacks_rest(flow, peer_of(tls_server(flow))):
+                    return NO_SERVER_HELLO
             return INCOMPLETE
         if self.closed_by == SERVER:
             if self.close_kind == "rst":

@@ -96,6 +96,7 @@ class History:
             side: (half.packets - sum(note.half is half for note in noted), half.last_ip_id)
             for side, half in ((True, client), (False, flow.server()))
         }
+        self._next_offset = {True: client.next_offset, False: flow.server().next_offset}
         self.segs: list[Seg] = [_seg(note, note.half is client) for note in notes]
         self.client: list[Seg] = [seg for seg in self.segs if seg.from_client]
         self.server: list[Seg] = [seg for seg in self.segs if not seg.from_client]
@@ -116,6 +117,10 @@ class History:
     def unnoted(self, from_client: bool) -> tuple[int, int]:
         """How many segments of one side came after those noted, and the IP ID of its last one."""
         return self._unnoted[from_client]
+
+    def sacks_unseen(self) -> bool:
+        """Whether a SACK speaks of bytes beyond all that the capture holds of the other side."""
+        return any(right > self._next_offset[not seg.from_client] for seg in self.segs for _, right in seg.sacks)
 
     def full_size(self, from_client: bool) -> int:
         """Payload of a segment of one side's that is full: the MSS of both SYNs, without the room for timestamps."""

@@ -37,6 +37,16 @@ def answers_otherwise(flow: Flow, server: HalfFlow) -> bool:
     return server.hole_end <= server.hole_offset
 
 
+def lacks_rest(flow: Flow, half: HalfFlow) -> bool:
+    """Whether a capture that does not hold the TCP handshake lacks what came after the last bytes of ``half``, too.
+
+    They were neither acknowledged nor sent again, as they must have been: only some of the packets were kept.
+    """
+    if flow.syn_ref != 0 or flow.syn_ack_ref != 0:
+        return False
+    return half.retransmits == 0 and half.acked_offset < half.next_offset
+
+
 def speaks_otherwise(client: HalfFlow, server: HalfFlow) -> bool:
     """Whether both sides spoke, and no hello was among what they said: a protocol that turns to TLS only if asked."""
     return client.payload_bytes > 0 and server.payload_bytes > 0

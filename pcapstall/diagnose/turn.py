@@ -48,7 +48,7 @@ class Proof:
     last: Seg | None
     """The segment up to which the proof reaches: the one that ended the turn, or a later one of an open turn."""
     lost: int = 0
-    """Segments sent and not seen, with `LOST_BEFORE`."""
+    """Segments sent and not seen. Some stacks count the IDs of all their connections together."""
     ids_exact: bool = False
     """Its IP IDs run on, whatever else proves it."""
     sender_ns: int | None = None
@@ -88,10 +88,10 @@ def prove(case: Case, turn: Turn) -> Proof:
         else:
             lost = ids.missing(anchor, last)
     sender, error, here = _clocks(case, turn, segs, last)
-    if lost:
-        kind = LOST_BEFORE
-    elif case.captured_at(turn.from_client):
+    if case.captured_at(turn.from_client):
         kind = CAPTURED_THERE
+    elif lost:
+        kind = LOST_BEFORE
     elif lost == 0:
         kind = IDS_RUN_ON
     else:

@@ -14,8 +14,8 @@ from pcapstall.wire.segment import MALFORMED, TCP, UdpDatagram
 
 EXPIRE_EVERY: Final = 4096
 """Records between two looks for flows that are done."""
-DAY_NS: Final = 86_400_000_000_000
-"""A clock that steps by more than this, from one record to the next, measures nothing across the step."""
+SILENT_NS: Final = 3_600_000_000_000
+"""Where nothing at all was captured for so long, or the clock stepped so far, nobody can say that it was watched."""
 FILE_GAP_NS: Final = 60_000_000_000
 """Files that are further apart are two captures: nothing was watched between them."""
 
@@ -76,7 +76,7 @@ class Scan:
                     last_ns = ts_ns
                     latest_ns = ts_ns
                 file_index = cursor.file_index
-            if ts_ns - last_ns > DAY_NS or last_ns - ts_ns > DAY_NS:
+            if ts_ns - last_ns > SILENT_NS or last_ns - ts_ns > SILENT_NS:
                 self.watched_until.append(latest_ns)
                 latest_ns = ts_ns
             last_ns = ts_ns

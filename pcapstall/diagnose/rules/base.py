@@ -89,6 +89,11 @@ def several(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def were(count: int) -> str:
+    """The verb that goes with `several`."""
+    return "was" if count == 1 else "were"
+
+
 def refs(*frames: int) -> tuple[int, ...]:
     """Frame references, those of what was not seen left out."""
     return tuple(frame for frame in frames if frame)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
-from pcapstall.diagnose.rules.base import AT_CLIENT, AT_SERVER, Judgement, conclude, refs, several, span
+from pcapstall.diagnose.rules.base import AT_CLIENT, AT_SERVER, Judgement, conclude, refs, several, span, were
 from pcapstall.diagnose.rules.turns import NO_TURN, Owed, owed
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
@@ -115,8 +115,7 @@ def lost_before_capture(case: Case) -> Judgement:
     proof = prove(case, turn.turn)
     if proof.kind != LOST_BEFORE or proof.anchor is None or proof.last is None:
         return "the IP IDs show no gap"
-    if case.captured_at(turn.turn.from_client):
-        return "the capture was taken at the sender: the gap is the capture's own"
+    lost = f"{several(proof.lost, 'segment')} of the {turn.side} {were(proof.lost)} lost"
     waited = case.end_ns - turn.turn.start_ns
     explained = waited <= most_loss_ns(proof.lost, case.rtt_ns)
     gap = Fact(
@@ -131,8 +130,7 @@ def lost_before_capture(case: Case) -> Judgement:
             NETWORK,
             turn.loss_reason,
             MEDIUM,
-            f"{several(proof.lost, 'segment')} of the {turn.side} were lost on their way here, and retransmitting them "
-            f"took the {span(case.length_ns)} that {turn.what} was late",
+            f"{lost} on the way here, and retransmitting took the {span(case.length_ns)} that {turn.what} was late",
             context,
             _at_sender(turn),
             split(case.start_ns, case.end_ns, turn.marks, NETWORK),
@@ -143,38 +141,11 @@ def lost_before_capture(case: Case) -> Judgement:
         UNKNOWN,
         turn.loss_reason,
         MEDIUM,
-        f"{several(proof.lost, 'segment')} of the {turn.side} were lost on their way here, which explains some of the "
-        f"{span(case.length_ns)} that {turn.what} was late, but not all",
+        f"{lost} on the way here, which explains some of the {span(case.length_ns)} that {turn.what} was late, but not "
+        f"all",
         context,
         _at_sender(turn),
         split(case.start_ns, case.end_ns, [*turn.marks, (case.end_ns - lost_ns, UNKNOWN)], NETWORK),
-    )
-
-
-def missed_by_capture(case: Case) -> Judgement:
-    """Captured at the sender, whose IP IDs say that it sent more than the capture holds."""
-    turn = owed(case)
-    if turn is None:
-        return NO_TURN
-    proof = prove(case, turn.turn)
-    if proof.kind != LOST_BEFORE or proof.anchor is None or proof.last is None:
-        return "the IP IDs show no gap"
-    return conclude(
-        case,
-        UNKNOWN,
-        turn.late_reason,
-        MEDIUM,
-        f"{several(proof.lost, 'segment')} that the {turn.side} sent before {turn.what} are not in the capture, so it "
-        f"cannot be told when that was first sent",
-        [
-            Fact(
-                f"The {turn.side}'s IP IDs go on from {proof.anchor.ip_id:#06x} to {proof.last.ip_id:#06x}.",
-                refs(proof.anchor.ref, proof.last.ref),
-            ),
-            facts.place(case),
-        ],
-        "a capture that lacks no packets",
-        split(case.start_ns, case.end_ns, turn.marks, UNKNOWN),
     )
 
 

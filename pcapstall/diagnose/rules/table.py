@@ -47,7 +47,6 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("silent", _TURNS, waiting.silent),
     Rule("silent_by_ids", _TURNS, waiting.silent_by_ids),
     Rule("filled_by_other_work", HELLO_WAIT, waiting.filled_by_other_work),
-    Rule("missed_by_capture", _TURNS, on_the_way.missed_by_capture),
     Rule("undecided", _TURNS, waiting.undecided),
     # a hello under way
     Rule("accept_queue_full", ("ch_ack",), delivery.accept_queue_full),

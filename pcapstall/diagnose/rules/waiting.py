@@ -8,7 +8,7 @@ from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import ANSWER_WAIT, AT_CLIENT, AT_SERVER, Judgement, conclude, refs, span
 from pcapstall.diagnose.rules.turns import NO_TURN, Owed, owed
 from pcapstall.diagnose.split import split
-from pcapstall.diagnose.turn import CAPTURED_THERE, IDS_RUN_ON, LOST_BEFORE, Proof, prove
+from pcapstall.diagnose.turn import CAPTURED_THERE, IDS_RUN_ON, LOST_BEFORE, Proof, most_loss_ns, prove
 from pcapstall.diagnose.verdict import (
     CLIENT_PROCESS,
     HIGH,
@@ -31,6 +31,15 @@ def silent(case: Case) -> Judgement:
     outstanding = _outstanding(case, turn)
     if outstanding:
         return outstanding
+    gap = None
+    if proof.lost:
+        if case.end_ns - turn.turn.start_ns <= most_loss_ns(proof.lost, case.rtt_ns):
+            return "its IP IDs say that it sent segments that are not in the capture"
+        gap = Fact(
+            f"The {turn.side}'s IP IDs skip {proof.lost}: other connections of its host, or segments that the capture "
+            f"lacks.",
+            refs(proof.anchor.ref if proof.anchor else 0, proof.last.ref if proof.last else 0),
+        )
     seen = Fact(
         f"Captured at the {turn.side}, which sent no payload for {span(case.end_ns - turn.turn.start_ns)} "
         f"though nothing of its own was unacknowledged.",
@@ -38,7 +47,9 @@ def silent(case: Case) -> Judgement:
     )
     # Where the place is not certain, the sender's own counters may be.
     confidence = HIGH if proof.ids_exact and proof.clocks_agree else case.at_point(HIGH)
-    return _late(case, turn, confidence, [seen, _id_fact(turn, proof), *_context(case, turn)], "")
+    if gap is not None:
+        confidence = MEDIUM
+    return _late(case, turn, confidence, [seen, gap, _id_fact(turn, proof), *_context(case, turn)], "")
 
 
 def silent_by_ids(case: Case) -> Judgement:
@@ -51,6 +62,9 @@ def silent_by_ids(case: Case) -> Judgement:
         return "IP IDs do not prove that nothing was sent"
     if proof.held_up_ns * 4 > case.length_ns:
         return "the segment left its sender long before it came here"
+    outstanding = _outstanding(case, turn)
+    if outstanding:
+        return outstanding
     if turn.turn.sent is None and proof.last is not None:
         # Open: what was proven reaches to the last segment of this side that came.
         if 2 * (proof.last.ns - turn.turn.start_ns) < case.end_ns - turn.turn.start_ns:
