@@ -3,6 +3,7 @@
 Only what can fill a gap is kept: slow answers and none at all. Names are made safe to print; nothing is resolved.
 """
 
+import struct
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +15,8 @@ SLOW_NS: Final = 100_000_000
 """An answer that comes sooner fills no gap."""
 PENDING_MAX: Final = 10_000
 LOOKUPS_MAX: Final = 10_000
+QUERY_MAX: Final = 512
+"""Bytes kept of a query: what UDP carries of DNS (RFC 1035 section 2.3.4)."""
 _HEADER_LEN: Final = 12
 _RESPONSE: Final = 0x80
 _PORT: Final = 53
@@ -25,11 +28,17 @@ class Lookup:
 
     host: bytes
     """Address of who asked."""
-    name: str
+    message: bytes
+    """The query as it was captured."""
     asked_ns: int
     asked_ref: int
     answered_ns: int = 0
     answered_ref: int = 0
+
+    @property
+    def name(self) -> str:
+        """What was asked for; read only when somebody wants to tell it."""
+        return query_name(self.message)
 
 
 class DnsLog:
@@ -58,7 +67,7 @@ class DnsLog:
             return
         query = source + destination + ports + message[:2]
         if query not in self._pending:
-            self._pending[query] = Lookup(source, query_name(message), ns, ref)
+            self._pending[query] = Lookup(source, message[:QUERY_MAX], ns, ref)
             if len(self._pending) > PENDING_MAX:
                 self._pending.popitem(last=False)
 
@@ -76,10 +85,11 @@ class DnsLog:
 
 
 def query_name(message: bytes) -> str:
-    """The name in the question section (RFC 1035 section 4.1.2), as far as it is there."""
-    labels: list[str] = []
-    at = _HEADER_LEN
-    while at < len(message) and 0 < message[at] < 64 and len(labels) < 128:
-        labels.append(printable(message[at + 1 : at + 1 + message[at]]))
-        at += 1 + message[at]
-    return ".".join(labels) or "."
+    """The name in the question section (RFC 1035 section 4.1.2); ``?`` when the message cannot be read."""
+    import dpkt.dns  # here, since few captures have a lookup to tell of
+
+    try:
+        questions = dpkt.dns.DNS(message).qd
+    except (dpkt.UnpackError, IndexError, struct.error, UnicodeDecodeError):
+        return "?"
+    return printable(questions[0].name.encode()) or "." if questions else "?"
