@@ -42,7 +42,7 @@ def waits(window) -> list[tuple[int, int, int]]:
         # one registration only: whatever it is, it is this one
         ("7 101.0 epoll_wait(4, [...], 64, -1) = 1 <0.5>", YES),
         ("7 101.0 poll([{fd=5, events=POLLOUT}], 1, 50) = 1 ([{fd=5, revents=POLLOUT}]) <0.5>", YES),
-        ("7 101.0 poll([{fd=5, events=POLLOUT}, {fd=9, events=POLLIN}], 2, 50) = 1 ([{fd=9, revents=POLLIN}]) <0.5>", NO),
+        ("7 101.0 poll([{fd=5, events=POLLOUT}, {fd=9, events=4}], 2, 50) = 1 ([{fd=9, revents=POLLIN}]) <0.5>", NO),
         ("7 101.0 poll([{fd=5, events=POLLOUT}], 1, 50) = 0 (Timeout) <0.5>", NO),
         ("7 101.0 select(8, [5 9], [5], NULL, NULL) = 1 (in [9]) <0.5>", NO),
         ("7 101.0 pselect6(8, [9], [5], NULL, NULL, NULL) = 1 (out [5]) <0.5>", YES),
@@ -91,7 +91,8 @@ def test_a_wait_on_another_set_is_another_wait() -> None:
 
 def test_a_set_in_a_set_and_a_set_in_a_poll_count() -> None:
     window = recorded(
-        EPOLL + "7 100.3 epoll_create1(0) = 6 <0.0>\n7 100.4 epoll_ctl(6, EPOLL_CTL_ADD, 4, {events=EPOLLIN, data=0x4}) = 0\n"
+        EPOLL + "7 100.3 epoll_create1(0) = 6 <0.0>\n"
+        "7 100.4 epoll_ctl(6, EPOLL_CTL_ADD, 4, {events=EPOLLIN, data=0x4}) = 0\n"
         "7 101.0 epoll_wait(6, [], 64, 900) = 0 <0.9>\n7 102.0 poll([{fd=4, events=POLLIN}], 1, -1) = 1"
         " ([{fd=4, revents=POLLIN}]) <0.1>\n",
         100.5,
@@ -184,7 +185,8 @@ def test_who_woke_a_futex() -> None:
 
 def test_raw_futex_operations() -> None:
     window = recorded(
-        EPOLL + "7 100.3 clone3({flags=0x10400}, 88) = 8 <0.0>\n7 100.5 futex(0x55b4, 0x189, 0, NULL, 0xf <unfinished ...>\n"
+        EPOLL + "7 100.3 clone3({flags=0x10400}, 88) = 8 <0.0>\n"
+        "7 100.5 futex(0x55b4, 0x189, 0, NULL, 0xf <unfinished ...>\n"
         "8 102.0 futex(0x55b4, 0x81, 1) = 1 <0.0>\n7 102.1 <... futex resumed>) = 0 <1.6>\n",
         101.0,
         103.0,
@@ -195,7 +197,8 @@ def test_raw_futex_operations() -> None:
 def test_signals_exits_clones_and_programs() -> None:
     window = recorded(
         EPOLL + "7 101.0 --- SIGSTOP {si_signo=SIGSTOP} ---\n7 101.1 --- stopped by SIGSTOP ---\n"
-        "7 101.5 --- SIGCONT {si_signo=SIGCONT} ---\n7 102.0 fork() = 8 <0.0>\n8 102.1 execve(\"/bin/x\", [], 0x1) = 0 <0.1>\n"
+        "7 101.5 --- SIGCONT {si_signo=SIGCONT} ---\n7 102.0 fork() = 8 <0.0>\n"
+        "8 102.1 execve(\"/bin/x\", [], 0x1) = 0 <0.1>\n"
         "7 102.5 +++ killed by SIGKILL +++\n7 109.0 getpid() = 7\n",
         100.5,
         103.0,
@@ -236,10 +239,6 @@ def test_a_restarted_wait_goes_on_with_what_it_was() -> None:
 
 
 def test_other_processes_stay_out() -> None:
-    window = recorded(
-        EPOLL + "9 101.0 getpid() = 9 <0.5>\n9 101.6 getppid() = 1 <0.5>\n9 101.7 getpid() = 9\n", 100.5, 103.0
-    )
-    assert {activity.thread.tid for activity in window.threads.values()} <= {7, 9}
     text = EPOLL + "7 100.3 fork() = 9 <0.0>\n9 100.4 close(5) = 0 <0.0>\n9 101.0 getppid() = 7 <0.5>\n"
     window = recorded(text, 100.5, 103.0)
     assert {activity.thread.tid for activity in window.threads.values()} == {7}
@@ -276,9 +275,11 @@ def test_windows_add_up(calls: list[tuple[int, int, int, bool, str]], start: int
             lines.append((end, tid, f"<... call_{name} resumed>) = 0{duration}"))
         else:
             lines.append((begin, tid, f"{call}) = 0{duration}"))
-    head = "7 1.00 socket(AF_INET, SOCK_STREAM, 0) = 5 <0.00>\n7 1.00 clone3({flags=CLONE_THREAD|CLONE_FILES}, 88) = 8 <0.00>\n"
+    head = "7 0.50 socket(AF_INET, SOCK_STREAM, 0) = 5 <0.00>\n"
+    head += "7 0.50 clone3({flags=CLONE_THREAD|CLONE_FILES}, 88) = 8 <0.00>\n"
     lines.sort(key=lambda line: line[0])
     text = head + "".join(f"{tid} {at / 100:.2f} {rest}\n" for at, tid, rest in lines)
+    text += "7 99.00 getpid() = 7 <0.00>\n8 99.00 getpid() = 7 <0.00>\n"
     window = recorded(text, (100 + start) / 100, (100 + start + length) / 100)
     low, high = 100 + start, 100 + start + length
     for tid, thread_spans in spans.items():
@@ -335,7 +336,8 @@ def test_no_wait_on_the_set_while_others_are_waited_on(lab: Path) -> None:
     (strace,) = open_straces([str(folder / "client.strace")])
     index = index_strace(strace)
     cause = truth["cause"]["intervals"][0]
-    window = window_of(index.sockets, int(cause["begin"] * S), int(cause["end"] * S))
+    sockets = [socket for socket in index.sockets if socket.connects]
+    window = window_of(sockets, int(cause["begin"] * S), int(cause["end"] * S))
     record(strace, [window])
     assert window.waits.count == 0
     assert [(registration.epoll_fd, registration.fd) for registration in window.registrations] == [(3, 10)]
