@@ -67,7 +67,7 @@ def command(
             all_flows=everything or keep is not None or conditions.reads_flows,
         ),
     )
-    analysis = select(analysis, keep, conditions, everything)
+    analysis = select(analysis, keep, conditions, everything, filter_text)
     for error in analysis.unreadable:
         destination.complain(error)
     if analysis.captures:

@@ -13,11 +13,16 @@ from pcapstall.report.percentiles import Tally
 
 
 def select(
-    analysis: Analysis, keep: Callable[[FlowReport], bool] | None, conditions: FailConditions, everything: bool
+    analysis: Analysis,
+    keep: Callable[[FlowReport], bool] | None,
+    conditions: FailConditions,
+    everything: bool,
+    filter_text: str | None = None,
 ) -> Analysis:
     """``analysis`` of the flows for which ``keep`` holds; all that are healthy are counted, unless ``everything``.
 
-    ``analysis`` must have been made with all flows, where ``keep`` or a condition needs to see them.
+    ``analysis`` must have been made with all flows, where ``keep`` or a condition needs to see them. ``filter_text``
+    is ``keep`` as the user wrote it, for what is said of it.
     """
     if keep is None and not conditions.reads_flows:
         return analysis
@@ -32,4 +37,12 @@ def select(
             shown.append(flow)
         else:
             healthy.add(flow)
-    return replace(analysis, flows=shown, healthy=healthy.healthy(), totals=all_of_them.totals(), tally=all_of_them)
+    return replace(
+        analysis,
+        flows=shown,
+        healthy=healthy.healthy(),
+        totals=all_of_them.totals(),
+        tally=all_of_them,
+        filter_text=filter_text if keep is not None else None,
+        unfiltered_flows=analysis.totals.flows if keep is not None else None,
+    )

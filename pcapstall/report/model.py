@@ -331,3 +331,7 @@ class Report:
     healthy: HealthySummary
     totals: Totals
     schema: int = SCHEMA
+    filter_text: str | None = None
+    """The filter that ``flows``, ``healthy`` and ``totals`` are narrowed to, as it was written; None without one."""
+    unfiltered_flows: int | None = None
+    """How many flows there are with and without a match; None without a filter."""

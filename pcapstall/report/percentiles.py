@@ -31,6 +31,26 @@ def percentile(ordered: Sequence[int], percent: int) -> int:
     return ordered[max(rank, 1) - 1]
 
 
+FEW: Final = 20
+"""Of fewer lengths a high percentile is only the largest under another name."""
+
+
+def ranks_of(count: int) -> tuple[str, ...]:
+    """Which fields of an `IntervalSummary` of ``count`` lengths say something of their own."""
+    if count >= FEW:
+        return ("p50", "p90", "p99", "max")
+    return ("p50", "max") if count > 1 else ("max",)
+
+
+def outcome_counts(tls_outcomes: Mapping[str, int], tcp_outcomes: Mapping[str, int]) -> dict[str, int]:
+    """How many flows ended how, each flow counted once, most first.
+
+    A flow whose TCP connected or was seen midway has a TLS outcome and counts under that; every other has TCP's only.
+    """
+    unconnected = {name: n for name, n in tcp_outcomes.items() if name not in ("connected", "seen_midway")}
+    return most_first({**tls_outcomes, **unconnected})
+
+
 def summary_of(values: Iterable[int]) -> IntervalSummary | None:
     """Percentiles of ``values``, which may have any order; None when there are none."""
     ordered = sorted(values)

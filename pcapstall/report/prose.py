@@ -9,8 +9,9 @@ from typing import Final
 
 from pcapstall.core.times import format_ms, format_span, format_utc
 from pcapstall.report.grid import decimals
-from pcapstall.report.model import STALL_INTERVALS, CaptureReport, FlowReport, IntervalSummary, Report, StraceReport
+from pcapstall.report.model import STALL_INTERVALS, CaptureReport, FlowReport, Report, StraceReport
 from pcapstall.report.percentiles import longest as longest_lengths
+from pcapstall.report.percentiles import outcome_counts, ranks_of
 
 _STALLED: Final = {
     "syn_synack": ("{client} got its SYN-ACK {span} after the first SYN", "{client} got no SYN-ACK within {span}"),
@@ -80,14 +81,17 @@ _HEALTHY_INTERVALS: Final = ("syn_synack", "ack_ch", "ch_ack", "ch_sh")
 
 
 def worst_first(flows: Sequence[FlowReport]) -> list[FlowReport]:
-    """Stalled flows, the longest stall first, then failed ones, then the others, each by id."""
+    """Stalled flows, the longest stall first, then failed ones, then the others, each by id.
+
+    A length that the capture's own clock or gaps made comes after those that were measured.
+    """
     return sorted(flows, key=_rank)
 
 
-def _rank(flow: FlowReport) -> tuple[int, int, int]:
+def _rank(flow: FlowReport) -> tuple[int, bool, int, int]:
     if flow.stalled is not None:
-        return (0, -(flow.stalled_ns or 0), flow.id)
-    return (1 if flow.failed else 2, 0, flow.id)
+        return (0, flow.cause == "capture", -(flow.stalled_ns or 0), flow.id)
+    return (1 if flow.failed else 2, False, 0, flow.id)
 
 
 def headline(report: Report, flows: Sequence[FlowReport]) -> str:
@@ -95,10 +99,12 @@ def headline(report: Report, flows: Sequence[FlowReport]) -> str:
     totals = report.totals
     failed = totals.failed - totals.stalled_and_failed
     if totals.flows == 0:
+        if report.unfiltered_flows:
+            return f"None of {_number(report.unfiltered_flows, 'flow')} matches {_filter(report)}."
         return "No TCP connection in what was read."
     if totals.stalled == 0 and failed == 0:
         return _nothing_wrong(report, flows)
-    of = f"of {_number(totals.flows, 'flow')}"
+    of = f"of {_flows(report)}"
     if totals.stalled == 0:
         said = f"No stall, but {failed} {of} failed"
     else:
@@ -110,6 +116,18 @@ def headline(report: Report, flows: Sequence[FlowReport]) -> str:
     several = totals.stalled > 1 or (totals.stalled == 0 and failed > 1)
     what = "; the worst" if several and totals.stalled else "; the first" if several else ""
     return f"{said}{what}: {what_happened(flows[0])}."
+
+
+def _flows(report: Report) -> str:
+    """How many flows the numbers are about: ``11 flows``, ``1 flow that matches (of 11)``."""
+    said = _number(report.totals.flows, "flow")
+    if report.unfiltered_flows is None:
+        return said
+    return f"{said} that {'matches' if report.totals.flows == 1 else 'match'} (of {report.unfiltered_flows})"
+
+
+def _filter(report: Report) -> str:
+    return f"the filter {report.filter_text}" if report.filter_text else "the filter"
 
 
 def what_happened(flow: FlowReport) -> str:
@@ -172,11 +190,14 @@ def _nothing_wrong(report: Report, flows: Sequence[FlowReport]) -> str:
             length = flow.intervals_ns.get(name)
             if length is not None:
                 longest[name] = max(longest.get(name, length), length)
-    flow_count = _number(totals.flows, "flow")
-    if totals.unjudged == totals.flows or not longest:
-        return f"No stall seen, but no TCP or TLS handshake either: {flow_count} seen midway, cut short or not TLS."
-    name, length = max(longest.items(), key=lambda item: item[1])
-    said = f"No stall: {flow_count}, all within {format_span(length)} at every step (longest: {name})"
+    name, length = max(longest.items(), key=lambda item: item[1], default=("", 0))
+    if totals.unjudged == totals.flows or length <= 0:
+        # A ClientHello in one segment has a ch_span of 0, which is no step that could have been slow.
+        return (
+            f"Nothing to judge: {_flows(report)}, but no step of a TCP or TLS handshake from its start to its end"
+            " (seen midway, cut short or not TLS)."
+        )
+    said = f"No stall: {_flows(report)}, all within {format_span(length)} at every step (longest: {name})"
     if totals.unjudged:
         said += f"; {totals.unjudged} of them showed no handshake to judge"
     return said + "."
@@ -203,7 +224,10 @@ def _captures_line(report: Report) -> str:
     packets = sum(capture.packets for capture in captures)
     tcp = sum(capture.tcp_packets for capture in captures)
     facts = [_number(packets, "packet") + ("" if tcp == packets else f" ({tcp} TCP)")]
-    facts.append(_number(report.totals.flows, "flow"))
+    if report.unfiltered_flows is None:
+        facts.append(_number(report.totals.flows, "flow"))
+    else:
+        facts.append(f"{_number(report.unfiltered_flows, 'flow')}, {report.totals.flows} by {_filter(report)}")
     first = [capture.first_ns for capture in captures if capture.first_ns is not None]
     last = [capture.last_ns for capture in captures if capture.last_ns is not None]
     if first and last:
@@ -257,22 +281,23 @@ def healthy_line(report: Report, others: bool) -> str:
     healthy = report.healthy
     if healthy.flows == 0:
         return ""
-    outcomes = dict(healthy.tls_outcomes)
-    unnamed = healthy.flows - sum(outcomes.values())
-    if unnamed:
-        outcomes |= {name: count for name, count in healthy.tcp_outcomes.items() if name != "connected"}
+    outcomes = outcome_counts(healthy.tls_outcomes, healthy.tcp_outcomes)
     said = (
         f"{healthy.flows} {'other ' if others else ''}{'flow' if healthy.flows == 1 else 'flows'} did not stall or fail"
     )
     if outcomes:
         said += f" ({_counts(outcomes)})"
-    spread = [f"{name} {_spread(healthy.intervals[name])}" for name in _HEALTHY_INTERVALS if name in healthy.intervals]
-    return said + (f"; p50/p90/p99/max in ms: {', '.join(spread)}." if spread else ".")
-
-
-def _spread(summary: IntervalSummary) -> str:
-    lengths = (summary.p50, summary.p90, summary.p99, summary.max)
-    return "/".join(format_ms(ns, decimals(lengths)) for ns in lengths)
+    spreads: dict[tuple[str, ...], list[str]] = {}
+    for name in _HEALTHY_INTERVALS:
+        if name in healthy.intervals:
+            summary = healthy.intervals[name]
+            ranks = ranks_of(summary.n)
+            lengths = [getattr(summary, rank) for rank in ranks]
+            digits = decimals(lengths)
+            spreads.setdefault(ranks, []).append(f"{name} {'/'.join(format_ms(ns, digits) for ns in lengths)}")
+    for ranks, spread in spreads.items():
+        said += f"; {'/'.join(ranks) + ' ' if len(ranks) > 1 else ''}in ms: {', '.join(spread)}"
+    return said + "."
 
 
 def numbers(values: Sequence[int], most: int = 8) -> str:

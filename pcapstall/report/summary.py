@@ -14,13 +14,14 @@ from pcapstall.report.flow_grid import LEGENDS
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
 from pcapstall.report.model import INTERVALS, SCHEMA, IntervalSummary
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.percentiles import SummaryRow
+from pcapstall.report.percentiles import SummaryRow, outcome_counts, ranks_of
 from pcapstall.report.render import parse_format
 from pcapstall.report.to_csv import cell as csv_cell
 
 _NO_KEY: Final = "(none)"
 _PLURALS: Final = {"server": "servers", "client": "clients", "sni": "server names"}
 _SPREAD: Final = ("p50", "p90", "p99", "max")
+_SPREAD_KEEP: Final = {"p50": 0, "p90": 4, "p99": 2, "max": 0}
 
 
 def render_summary(rows: Sequence[SummaryRow], by: str, out: TextIO, wanted: str, options: RenderOptions) -> None:
@@ -69,27 +70,35 @@ def spreads(rows: Sequence[SummaryRow], by: str) -> Grid:
         GridColumn(by, shrinks_to=21, code=True),
         GridColumn("interval"),
         GridColumn("n", right=True),
-        *(GridColumn(name, right=True, keep=3 if name == "p90" else 0) for name in _SPREAD),
+        *(GridColumn(name, right=True, keep=_SPREAD_KEEP[name]) for name in _SPREAD),
         GridColumn("open", "those that were not seen to end", right=True, keep=1),
-        GridColumn("open max", right=True, keep=2),
+        GridColumn("open max", right=True, keep=3),
     ]
     found = [(row, name) for row in rows for name in INTERVALS if _says_something(row, name)]
     closed = [row.intervals.get(name) for row, name in found]
     opened = [row.open.get(name) for row, name in found]
-    digits = {of: decimals([getattr(spread, of) for spread in closed if spread]) for of in _SPREAD}
+    digits = {of: decimals([ns for spread in closed if (ns := _rank(spread, of)) is not None]) for of in _SPREAD}
     open_digits = decimals([spread.max for spread in opened if spread])
     cells = [
         [
             _key(row),
             name,
             str(spread.n if spread else 0),
-            *(milliseconds(getattr(spread, of) if spread else None, digits[of]) for of in _SPREAD),
+            *(milliseconds(_rank(spread, of), digits[of]) for of in _SPREAD),
             str(unended.n) if unended else ABSENT,
             milliseconds(unended.max if unended else None, open_digits, unended is not None),
         ]
         for (row, name), spread, unended in zip(found, closed, opened, strict=True)
     ]
     return Grid(columns, cells).without_empty()
+
+
+def _rank(spread: IntervalSummary | None, of: str) -> int | None:
+    """One percentile; None where too few lengths have none."""
+    if spread is None or of not in ranks_of(spread.n):
+        return None
+    length: int = getattr(spread, of)
+    return length
 
 
 def _says_something(row: SummaryRow, name: str) -> bool:
@@ -106,7 +115,7 @@ def _key(row: SummaryRow) -> str:
 
 
 def _outcomes(row: SummaryRow) -> str:
-    outcomes = row.tls_outcomes | {name: n for name, n in row.tcp_outcomes.items() if name != "connected"}
+    outcomes = outcome_counts(row.tls_outcomes, row.tcp_outcomes)
     return ", ".join(f"{name} {count}" for name, count in outcomes.items())
 
 

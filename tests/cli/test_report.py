@@ -78,10 +78,14 @@ class TestWhichFlows:
     def test_a_filter(self, capsys: Output) -> None:
         found = data(capsys, LOST, "--filter", "ch_ack > 200ms and sni ~ 'server'")
         assert [flow["id"] for flow in found["flows"]] == [3, 4]
-        assert report(capsys, LOST, "--filter", "ch_ack > 1h").startswith("No TCP connection")
+        assert report(capsys, LOST, "--filter", "ch_ack > 1h").startswith(
+            "None of 4 flows matches the filter ch_ack > 1h.\n"
+        )
 
     def test_a_filter_counts_only_what_it_keeps(self, capsys: Output) -> None:
-        assert report(capsys, LOST, "--filter", "server = 10.40.42.129 and id != 1").startswith("1 of 3 flows stalled")
+        assert report(capsys, LOST, "--filter", "server = 10.40.42.129 and id != 1").startswith(
+            "1 of 3 flows that match (of 4) stalled"
+        )
 
     @pytest.mark.parametrize(
         ("text", "caret", "hint"),

@@ -41,6 +41,17 @@ def test_json_counts_outcomes_and_keeps_open_intervals_apart():
     assert groups == json.loads(rendered("json"))["groups"]
 
 
+def test_few_lengths_have_no_high_percentile():
+    rows = [
+        line.split()
+        for line in rendered("table", flows=[*healthy(19), flow(intervals={"ch_ack": 9 * 10**6})]).splitlines()
+    ]
+    found = {row[1]: row[2:] for row in rows if len(row) > 5 and row[0] == "10.40.42.129:8086"}
+    assert found["ack_ch"] == ["19", "1.534", "-", "-", "1.768"]
+    assert found["ch_ack"][0] == "20"
+    assert "-" not in found["ch_ack"]
+
+
 def test_csv_has_a_row_for_each_interval_of_each_group():
     rows = list(csv.DictReader(io.StringIO(rendered("csv"))))
     found = {(row["server"], row["interval"]): row for row in rows}

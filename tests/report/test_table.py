@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from pcapstall.core.errors import UsageError
 from pcapstall.report.model import ProcessReport
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.prose import headline, numbers, worst_first
+from pcapstall.report.prose import headline, healthy_line, numbers, worst_first
 from pcapstall.report.render import FORMATS, parse_format, render
 from pcapstall.report.to_table import draw, wrap
 from pcapstall.report.untrusted import display_width
@@ -137,7 +137,18 @@ def test_worst_first():
         (
             [],
             [flow(intervals={}, tls_outcome="not_tls")],
-            "No stall seen, but no TCP or TLS handshake either: 1 flow seen midway, cut short or not TLS.",
+            (
+                "Nothing to judge: 1 flow, but no step of a TCP or TLS handshake from its start to its end"
+                " (seen midway, cut short or not TLS)."
+            ),
+        ),
+        (
+            [],
+            [flow(intervals={"ch_span": 0}, tcp_outcome="seen_midway", tls_outcome="incomplete")],
+            (
+                "Nothing to judge: 1 flow, but no step of a TCP or TLS handshake from its start to its end"
+                " (seen midway, cut short or not TLS)."
+            ),
         ),
         (
             [],
@@ -177,6 +188,55 @@ def test_worst_first():
 )
 def test_the_answer_comes_first(shown, hidden, expected):
     assert said(*shown, hidden=hidden) == expected
+
+
+@pytest.mark.parametrize(
+    ("shown", "hidden", "answer"),
+    [
+        ([], [], "None of 11 flows matches the filter ack_ch > 1h."),
+        ([], healthy(2), "No stall: 2 flows that match (of 11), all within 2.4 ms at every step (longest: ch_sh)."),
+        ([silent_client()], [], "1 of 1 flow that matches (of 11) stalled: "),
+    ],
+)
+def test_what_a_filter_left_out_is_said(shown, hidden, answer):
+    made = report(shown, hidden, filter_text="ack_ch > 1h", unfiltered_flows=11)
+    lines = rendered(made).splitlines()
+    assert lines[0].startswith(answer)
+    assert f"(410 TCP), 11 flows, {len(shown) + len(hidden)} by the filter ack_ch > 1h, 62.2 s" in lines[1]
+
+
+def test_a_filter_over_nothing_is_not_to_blame():
+    assert headline(report(filter_text="failed", unfiltered_flows=0), []) == "No TCP connection in what was read."
+
+
+def test_the_outcomes_of_healthy_flows_add_up():
+    hidden = [
+        *healthy(2),
+        flow(intervals={}, tcp_outcome="seen_midway", tls_outcome="incomplete"),
+        flow(intervals={}, tcp_outcome="seen_midway", tls_outcome="not_tls"),
+        flow(intervals={}, tcp_outcome="raced", tls_outcome=None),
+    ]
+    line = healthy_line(report([], hidden), False)
+    assert line.startswith("5 flows did not stall or fail (established 2, incomplete 1, not_tls 1, raced 1); ")
+
+
+@pytest.mark.parametrize(
+    ("lengths_ms", "expected"),
+    [
+        ([3], "; in ms: ch_sh 3.0."),
+        ([3, 5], "; p50/max in ms: ch_sh 3.0/5.0."),
+        (range(1, 20), "; p50/max in ms: ch_sh 10.0/19.0."),
+        (range(1, 21), "; p50/p90/p99/max in ms: ch_sh 10.0/18.0/20.0/20.0."),
+    ],
+)
+def test_few_flows_have_no_high_percentile(lengths_ms, expected):
+    hidden = [flow(at, intervals={"ch_sh": ms * 1_000_000}) for at, ms in enumerate(lengths_ms, 1)]
+    assert healthy_line(report([], hidden), False).endswith(expected)
+
+
+def test_a_length_that_the_capture_made_does_not_lead():
+    broken = replace(silent_client(1), intervals_ns={"ack_ch": 10**18}, cause="capture")
+    assert [one.id for one in worst_first([broken, slow_server(2), silent_client(3), alerted(4)])] == [3, 2, 1, 4]
 
 
 def test_a_hello_that_nobody_is_known_to_have_held_back_came_late_and_was_not_sent_late():
