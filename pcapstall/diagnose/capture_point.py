@@ -7,7 +7,8 @@ addresses; by a TTL that no router has touched. What may be concluded from there
 from typing import Final
 
 from pcapstall.diagnose.knowledge import Knowledge, Pair, client_key
-from pcapstall.flows.flow import NEVER, Flow
+from pcapstall.flows.flow import Flow
+from pcapstall.wire.tls_reader import NEVER
 
 CLIENT: Final = "client"
 SERVER: Final = "server"
@@ -17,9 +18,10 @@ UNKNOWN: Final = "unknown"
 
 HIGH: Final = "high"
 MEDIUM: Final = "medium"
+LOW: Final = "low"
 
 Point = tuple[str, str | None]
-"""The capture point and its confidence; None for `UNKNOWN`."""
+"""The capture point and its confidence. `UNKNOWN` has None where nothing tells, low where evidence conflicts."""
 
 LOCAL_NS: Final = 50_000
 """Both ends answer within this time: they are on the capturing host."""
@@ -89,7 +91,7 @@ def with_ttls(point: Point, client_ttl: int, server_ttl: int) -> Point:
     if point[0] == near:
         return near, HIGH
     # In the middle, on the near end's link; but never at the far end, whatever the times say.
-    return point if point[0] == MIDDLE else (UNKNOWN, None)
+    return point if point[0] == MIDDLE else (UNKNOWN, LOW)
 
 
 def _is_one_host(hosts: bytes) -> bool:

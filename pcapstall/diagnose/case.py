@@ -9,6 +9,7 @@ from typing import Final
 
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.capture_point import Point
+from pcapstall.diagnose.clocks import Clocks
 from pcapstall.diagnose.dns import DnsLog
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.ip_ids import IdCount
@@ -52,6 +53,7 @@ class Surroundings:
     knowledge: Knowledge
     dns: DnsLog
     neighbours: Neighbours
+    clocks: Clocks
     tls_ports: frozenset[int] = frozenset()
     doubtful_files: frozenset[int] = frozenset()
     """Captures that say themselves that packets are missing, or whose clock jumped."""
@@ -152,15 +154,19 @@ class Case:
 
     def tick_rate(self, from_client: bool, without: tuple[Seg, ...] = ()) -> int | None:
         """Ticks a second of a side's timestamps, from its other segments."""
-        return measured_rate(self.history.of(from_client), without)
+        rate = measured_rate(self.history.of(from_client), without)
+        if rate is not None:
+            return rate
+        address = self.client_address if from_client else self.server_address
+        return self.surroundings.clocks.rate(address, self.flow)
 
-    @property
-    def caps(self) -> list[tuple[str, str]]:
-        """What keeps any verdict from being certain: the most that it can be, and why."""
+    def caps(self, anywhere: bool) -> list[tuple[str, str]]:
+        """What keeps a verdict from being certain: the most that it can be, and why. ``anywhere``: it is the same
+        wherever the capture was taken, as long as nothing speaks against where that seems to be."""
         found: list[tuple[str, str]] = []
         if self.is_open and self.intervals.cut_by_capture:
             found.append((MEDIUM, "a capture that goes on until the connection ends"))
-        if self.point == capture_point.UNKNOWN:
+        if self.point == capture_point.UNKNOWN and not (anywhere and self.point_confidence is None):
             found.append((MEDIUM, "knowing where the capture was taken (--at)"))
         if misses_bytes(self.flow.client()) or misses_bytes(self.flow.server()) or self.history.sacks_unseen():
             found.append((MEDIUM, "a capture that lacks no packets"))

@@ -34,14 +34,8 @@ from pcapstall.diagnose.thresholds import (
     SYNACK_ACK,
     Thresholds,
 )
-from pcapstall.flows.flow import (
-    FLAG_ENDED_BY_CAPTURE,
-    FLAG_NOT_TLS,
-    FLAG_UNREADABLE,
-    NEVER,
-    Flow,
-    peer_of,
-)
+from pcapstall.flows.flow import FLAG_ENDED_BY_CAPTURE, FLAG_NOT_TLS, FLAG_UNREADABLE, Flow, peer_of
+from pcapstall.wire.tls_reader import NEVER
 
 FIRST_RETRY_NS: Final = 1_100_000_000
 """A SYN is repeated after 1 s (RFC 6298 section 2), then after twice the time each, give or take a little."""

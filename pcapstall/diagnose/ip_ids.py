@@ -12,7 +12,7 @@ from pcapstall.diagnose.segments import History, Seg
 
 EXACT_MIN: Final = 2
 """So many steps of exactly the right size are no accident: each is one chance in 65536."""
-EXACT_FOR_LOSS: Final = 3
+EXACT_FOR_LOSS: Final = 2
 """So many other steps, and all of them, must be exact before a gap is taken for a loss: a count that connections share
 skips now and then."""
 STEP_MAX: Final = 256

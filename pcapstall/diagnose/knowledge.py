@@ -11,8 +11,9 @@ from mypy_extensions import i64
 
 from pcapstall.core.frames import file_of
 from pcapstall.diagnose.intervals import Intervals
-from pcapstall.flows.flow import COPY, NEVER, Flow
+from pcapstall.flows.flow import COPY, Flow
 from pcapstall.wire.segment import RST, SYN
+from pcapstall.wire.tls_reader import NEVER
 
 CONNECTIONS_MAX: Final = 1_000_000
 """Connections remembered by their times; later ones are not asked about races."""

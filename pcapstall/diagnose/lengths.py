@@ -7,7 +7,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import NEVER
+from pcapstall.wire.tls_reader import NEVER
 
 ABSENT: Final = -(1 << 62)
 """An interval that has no length: its beginning or its end was not seen. No difference of two stamps is as small."""

@@ -17,12 +17,12 @@ from pcapstall.flows.flow import (
     FLAG_NOT_TLS,
     FLAG_SNAPLEN_CUT,
     FLAG_UNREADABLE,
-    NEVER,
     Flow,
     HalfFlow,
     peer_of,
 )
 from pcapstall.wire.tls_names import is_tls13
+from pcapstall.wire.tls_reader import NEVER
 
 # tcp_outcome
 CONNECTED: Final = "connected"

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pcapstall.core.seq import to_offset
-from pcapstall.flows.flow import COPY, KEEP_ALIVE, NEVER, Flow, HalfFlow, SegmentNote
+from pcapstall.flows.flow import COPY, KEEP_ALIVE, Flow, HalfFlow, SegmentNote
 from pcapstall.wire.segment import ACK, FIN, RST, SYN
 from pcapstall.wire.tcp_options import END_OF_OPTIONS, MAXIMUM_SEGMENT_SIZE, NO_OPERATION, SACK
+from pcapstall.wire.tls_reader import NEVER
 
 TIMESTAMPS_LEN: Final = 12
 """What timestamps take from the MSS (RFC 7323 appendix A, RFC 6691)."""

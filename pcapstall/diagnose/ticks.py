@@ -56,6 +56,14 @@ def nearest_rate(hz: float, fit: float) -> int | None:
     return None
 
 
+def fits_no_rate(first: Seg, last: Seg) -> bool:
+    """Whether the ticks from ``first`` to ``last`` are none that any rate in use makes of the time here."""
+    ticks = ticks_between(first, last)
+    if ticks is None or last.ns - first.ns < APART_NS:
+        return False
+    return nearest_rate(ticks * _SECOND / (last.ns - first.ns), _FIT) is None
+
+
 def sender_gap(first: Seg, last: Seg, rate: int | None) -> tuple[int, int] | None:
     """How long it was at the sender between two of its segments, and the error of that: a tick, or 5%.
 

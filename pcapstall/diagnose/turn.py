@@ -9,7 +9,7 @@ from typing import Final
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import Seg
-from pcapstall.diagnose.ticks import sender_gap
+from pcapstall.diagnose.ticks import fits_no_rate, sender_gap
 
 # What proves, or speaks against, that the side sent nothing during its turn.
 CAPTURED_THERE: Final = "captured_there"
@@ -56,6 +56,8 @@ class Proof:
     sender_error_ns: int = 0
     here_ns: int = 0
     """The same here."""
+    clock_odd: bool = False
+    """Its timestamps fit no rate in use: they do not count the time that went by here."""
 
     @property
     def clocks_agree(self) -> bool:
@@ -77,8 +79,10 @@ def prove(case: Case, turn: Turn) -> Proof:
     anchor = before[-1] if before else None
     last = turn.sent
     if last is None:
-        during = [seg for seg in segs if turn.start_ns < seg.ns <= turn.end_ns]
-        last = during[-1] if during else None
+        # The first one after the end of an open turn tells of all of it, a later one in it of the most.
+        during = [seg for seg in segs if turn.start_ns < seg.ns]
+        after = [seg for seg in during if seg.ns >= turn.end_ns]
+        last = after[0] if after else during[-1] if during else None
     lost: int | None = None
     if anchor is not None and last is not None:
         ids = case.client_ids if turn.from_client else case.server_ids
@@ -87,7 +91,7 @@ def prove(case: Case, turn: Turn) -> Proof:
             lost = None
         else:
             lost = ids.missing(anchor, last)
-    sender, error, here = _clocks(case, turn, segs, last)
+    sender, error, here, odd = _clocks(case, turn, segs, last)
     if case.captured_at(turn.from_client):
         kind = CAPTURED_THERE
     elif lost:
@@ -96,21 +100,24 @@ def prove(case: Case, turn: Turn) -> Proof:
         kind = IDS_RUN_ON
     else:
         kind = NOTHING
-    return Proof(kind, anchor, last, lost or 0, lost == 0, sender, error, here)
+    return Proof(kind, anchor, last, lost or 0, lost == 0, sender, error, here, odd)
 
 
-def _clocks(case: Case, turn: Turn, segs: list[Seg], last: Seg | None) -> tuple[int | None, int, int]:
-    """How long it was, at the sender and here, between ``last`` and the segment before it."""
+def _clocks(case: Case, turn: Turn, segs: list[Seg], last: Seg | None) -> tuple[int | None, int, int, bool]:
+    """How long it was, at the sender and here, between ``last`` and the segment before it; and whether the sender's
+    timestamps fit no rate in use."""
     if last is None:
-        return None, 0, 0
+        return None, 0, 0, False
     at = segs.index(last) if last in segs else 0
     if at == 0:
-        return None, 0, 0
+        return None, 0, 0, False
     previous = segs[at - 1]
-    gap = sender_gap(previous, last, case.tick_rate(turn.from_client, (last,)))
+    here_ns = last.ns - previous.ns
+    rate = case.tick_rate(turn.from_client, (last,))
+    gap = sender_gap(previous, last, rate)
     if gap is None:
-        return None, 0, last.ns - previous.ns
-    return gap[0], gap[1], last.ns - previous.ns
+        return None, 0, here_ns, rate is None and fits_no_rate(previous, last)
+    return gap[0], gap[1], here_ns, False
 
 
 def least_loss_ns(lost: int) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from pcapstall.diagnose.capture_point import PointFinder
 from pcapstall.diagnose.case import Case, Surroundings
+from pcapstall.diagnose.clocks import Clocks
 from pcapstall.diagnose.dns import DnsLog
 from pcapstall.diagnose.engine import Tried, diagnose, explain
 from pcapstall.diagnose.intervals import Intervals
@@ -47,7 +48,9 @@ class Findings:
         collector = self._collector
         knowledge = collector.knowledge
         self._points = PointFinder(knowledge, self._at, loopback_files)
-        self._surroundings = Surroundings(knowledge, self.dns, Neighbours(knowledge), self._tls_ports, doubtful_files)
+        self._surroundings = Surroundings(
+            knowledge, self.dns, Neighbours(knowledge), Clocks(collector.kept), self._tls_ports, doubtful_files
+        )
         self._races = Races(knowledge)
         shown = LengthTally()
         for flow in collector.kept:

@@ -47,11 +47,15 @@ def conclude(
     would_settle: str = "",
     parts: Mapping[str, int] | None = None,
     side: str | None = None,
+    anywhere: bool = False,
 ) -> Verdict:
-    """A verdict within the limits of the case: ``confidence`` is lowered by what the capture lacks."""
+    """A verdict within the limits of the case: ``confidence`` is lowered by what the capture lacks.
+
+    ``anywhere``: the conclusion is the same wherever the capture was taken.
+    """
     wanted = [would_settle] if would_settle else []
     final = confidence
-    for cap, lacking in case.caps:
+    for cap, lacking in case.caps(anywhere):
         if at_most(final, cap) != final or (final == cap and cap != HIGH):
             wanted.append(lacking)
         final = at_most(final, cap)

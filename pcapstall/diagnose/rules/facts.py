@@ -8,8 +8,8 @@ from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.rules.base import refs, several, span
 from pcapstall.diagnose.verdict import Fact
-from pcapstall.flows.flow import NEVER
 from pcapstall.wire.icmp import ICMP_FRAGMENTATION_NEEDED, ICMP_UNREACHABLE, ICMPV6_PACKET_TOO_BIG
+from pcapstall.wire.tls_reader import NEVER
 
 
 def handshake(case: Case) -> Fact | None:

@@ -18,22 +18,22 @@ _RTO_NS: Final = 1_000_000_000
 _SLACK_NS: Final = 150_000_000
 
 
-def syns(case: Case) -> list[Seg]:
-    """The SYNs up to the end of the interval."""
-    return [seg for seg in case.history.client if seg.is_syn and seg.ns <= case.end_ns]
+def syns(case: Case, until_ns: int) -> list[Seg]:
+    """The SYNs up to a time."""
+    return [seg for seg in case.history.client if seg.is_syn and seg.ns <= until_ns]
 
 
-def syn_acks(case: Case) -> list[Seg]:
-    """The SYN-ACKs up to the end of the interval."""
-    return [seg for seg in case.history.server if seg.is_syn_ack and seg.ns <= case.end_ns]
+def syn_acks(case: Case, until_ns: int) -> list[Seg]:
+    """The SYN-ACKs up to a time."""
+    return [seg for seg in case.history.server if seg.is_syn_ack and seg.ns <= until_ns]
 
 
-def syn_answered(case: Case) -> tuple[int, Seg, list[Seg]] | None:
+def syn_answered(case: Case, until_ns: int) -> tuple[int, Seg, list[Seg]] | None:
     """Which SYN the first SYN-ACK answers (from 0), the SYN-ACK, and all SYNs before it; None when it does not say."""
-    answers = syn_acks(case)
+    answers = syn_acks(case, until_ns)
     if not answers:
         return None
-    asked = [seg for seg in syns(case) if seg.ns <= answers[0].ns]
+    asked = syns(case, answers[0].ns)
     stamps = [seg.tsval for seg in asked]
     if -1 in stamps or answers[0].tsecr not in stamps or len(set(stamps)) < len(stamps):
         return None
@@ -42,7 +42,7 @@ def syn_answered(case: Case) -> tuple[int, Seg, list[Seg]] | None:
 
 def syn_ack_loss(case: Case) -> Judgement:
     """The SYN-ACK answers the first SYN although that was repeated: the SYN had arrived, its answer was lost."""
-    answered = syn_answered(case)
+    answered = syn_answered(case, case.end_ns)
     if answered is None:
         return "the SYN-ACK does not tell which SYN it answers"
     which, answer, asked = answered
@@ -63,6 +63,7 @@ def syn_ack_loss(case: Case) -> Judgement:
             facts.place(case),
         ],
         AT_SERVER,
+        anywhere=True,
     )
 
 
@@ -70,10 +71,10 @@ def syn_dropped_by_host(case: Case) -> Judgement:
     """Captured at the server: the SYN came and the host did not answer it."""
     if not case.at_server:
         return "the capture was not taken at the server"
-    asked = [seg for seg in syns(case) if seg.ns < case.end_ns]
+    asked = [seg for seg in syns(case, case.end_ns) if seg.ns < case.end_ns]
     if not asked:
         return "no SYN is in the capture"
-    answered = syn_answered(case)
+    answered = syn_answered(case, case.end_ns)
     if answered is not None and answered[0] == 0 and len(asked) > 1:
         return "the SYN-ACK answers the first SYN"
     never = "never" if case.is_open else f"only after {span(case.length_ns)}"
@@ -95,8 +96,8 @@ def syn_dropped_by_host(case: Case) -> Judgement:
 
 def syn_loss(case: Case) -> Judgement:
     """SYNs were repeated: lost on their way, or dropped by the server's host."""
-    asked = syns(case)
-    answered = syn_answered(case)
+    asked = syns(case, case.end_ns)
+    answered = syn_answered(case, case.end_ns)
     if len(asked) < 2:
         return "the SYN was not repeated"
     unanswered = asked if answered is None else asked[: answered[0]]
@@ -139,7 +140,7 @@ def late_syn_ack(case: Case) -> Judgement:
 
 def syn_ack_unheard(case: Case) -> Judgement:
     """The client repeated its SYN after the SYN-ACK had passed here, or acknowledges a later SYN-ACK: one was lost."""
-    answers = syn_acks(case)
+    answers = syn_acks(case, case.end_ns)
     again = [seg for seg in case.history.client if seg.is_syn and case.start_ns < seg.ns <= case.end_ns]
     ack = case.history.at(case.end_ref)
     stamps = [seg.tsval for seg in answers]
@@ -168,7 +169,7 @@ def syn_ack_unheard(case: Case) -> Judgement:
 
 def ack_loss(case: Case) -> Judgement:
     """The ACK that came answers the first SYN-ACK though that was repeated, or an ACK is missing by its IP ID."""
-    answers = syn_acks(case)
+    answers = syn_acks(case, case.end_ns)
     ack = case.history.at(case.end_ref)
     if case.at_client:
         return "the capture was taken at the client, which would have shown an earlier ACK"
@@ -203,7 +204,7 @@ def ack_loss(case: Case) -> Judgement:
 
 def late_ack(case: Case) -> Judgement:
     """The SYN-ACK was not acknowledged in time, and what was lost cannot be told."""
-    answers = syn_acks(case)
+    answers = syn_acks(case, case.end_ns)
     evidence = [
         Fact(f"The SYN-ACK came by {times(len(answers))}.", refs(*(seg.ref for seg in answers), case.end_ref)),
         facts.place(case),

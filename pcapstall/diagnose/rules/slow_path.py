@@ -8,8 +8,9 @@ from typing import Final
 from pcapstall.diagnose.case import Case, closed
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import Judgement, conclude, span
+from pcapstall.diagnose.rules.handshake import syn_answered
 from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, Fact
-from pcapstall.flows.flow import NEVER
+from pcapstall.wire.tls_reader import NEVER
 
 _MOST_PERCENT: Final = 70
 """So much of the interval must be a round trip."""
@@ -58,5 +59,9 @@ def other_round_trips(case: Case) -> list[int]:
 
 
 def _counts(case: Case) -> bool:
-    """Whether the handshake's own time is a round trip, and not a timeout."""
-    return case.flow.syn_retries == 0 and case.flow.syn_ack_retries == 0
+    """Whether the handshake's own time is a round trip, and not a timeout; or may be one, since the SYN-ACK answers the
+    first of several SYNs."""
+    if case.flow.syn_retries == 0 and case.flow.syn_ack_retries == 0:
+        return True
+    answered = syn_answered(case, case.flow.ack_ns)
+    return answered is not None and answered[0] == 0

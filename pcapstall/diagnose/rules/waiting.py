@@ -60,7 +60,7 @@ def silent_by_ids(case: Case) -> Judgement:
     proof = prove(case, turn.turn)
     if proof.kind != IDS_RUN_ON:
         return "IP IDs do not prove that nothing was sent"
-    if proof.held_up_ns * 4 > case.length_ns:
+    if proof.clock_odd or proof.held_up_ns * 4 > case.length_ns:
         return "the segment left its sender long before it came here"
     outstanding = _outstanding(case, turn)
     if outstanding:

@@ -1,0 +1,46 @@
+"""Rates of hosts' timestamp clocks, from their other connections: the offset differs, the rate does not.
+
+Asked when a flow's own segments do not tell. How a rate is measured is in `ticks`.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from pcapstall.diagnose.knowledge import client_address, client_key, server_address
+from pcapstall.diagnose.segments import History
+from pcapstall.diagnose.ticks import measured_rate
+from pcapstall.flows.flow import Flow
+
+ASKED_MAX: Final = 16
+"""So many connections of a host are looked at."""
+
+
+class Clocks:
+    """The hosts' clocks, as far as the segments of the flows kept tell."""
+
+    def __init__(self, flows: Iterable[Flow]) -> None:
+        self._flows: dict[bytes, list[tuple[Flow, bool]]] = {}
+        """By address: flows of the host, and whether it is their client."""
+        self._rates: dict[tuple[bytes, int], int | None] = {}
+        for flow in flows:
+            if not flow.notes:
+                continue
+            key = client_key(flow)
+            for address, is_client in ((client_address(key), True), (server_address(key), False)):
+                known = self._flows.setdefault(address, [])
+                if len(known) < ASKED_MAX:
+                    known.append((flow, is_client))
+
+    def rate(self, address: bytes, besides: Flow) -> int | None:
+        """Ticks a second of the host at ``address``, from other flows than ``besides``; None when they do not tell, or
+        do not agree."""
+        asked = (address, besides.id)
+        if asked not in self._rates:
+            rates = {
+                measured_rate(History(flow).of(is_client))
+                for flow, is_client in self._flows.get(address, ())
+                if flow is not besides
+            }
+            rates.discard(None)
+            self._rates[asked] = rates.pop() if len(rates) == 1 else None
+        return self._rates[asked]
