@@ -28,9 +28,10 @@ class Counting(FlowSink):
         self.count += 1
         return True
 
-    def take(self, flow: Flow) -> None:
+    def take(self, flow: Flow) -> bool:
         """Count ``flow``."""
         self.count += 1
+        return False
 
 
 def read(cursor: FileCursor) -> i64:

@@ -6,10 +6,11 @@ Questions about one flow, answered from its events alone. The outcome is put tog
 from mypy_extensions import i64
 
 from pcapstall.diagnose.sight import tls_server
-from pcapstall.flows.flow import FLAG_CERTIFICATE, NEVER, Flow, HalfFlow, IcmpError
+from pcapstall.flows.flow import FLAG_CERTIFICATE, Flow, HalfFlow, IcmpError
 from pcapstall.wire.icmp import ICMP_FRAGMENTATION_NEEDED, ICMP_UNREACHABLE, ICMPV6_UNREACHABLE
 from pcapstall.wire.tls_hello import resumed
 from pcapstall.wire.tls_names import CLOSE_NOTIFY, FATAL, is_tls13
+from pcapstall.wire.tls_reader import NEVER
 
 
 def is_resumed(flow: Flow) -> bool | None:
@@ -29,7 +30,7 @@ def is_established(flow: Flow, client: HalfFlow, server: HalfFlow, alert_ns: i64
         return False
     if server.app_data_ref != 0:
         return True
-    answered: bool = tls_server(flow).last_ns > flow.client_finished_ns and tls_server(flow).rst_ref == 0
+    answered: bool = tls_server(flow).last_payload_ns > flow.client_finished_ns and tls_server(flow).rst_ref == 0
     if alert_ns == NEVER:
         return answered or client.app_data_ref != 0
     return _is_farewell(flow, answered)

@@ -7,6 +7,7 @@ what would be open otherwise.
 from mypy_extensions import i64
 
 from pcapstall.flows.flow import Flow, HalfFlow
+from pcapstall.flows.holes import has_hole_before
 from pcapstall.wire.tls_names import FATAL
 
 
@@ -34,7 +35,7 @@ def answers_otherwise(flow: Flow, server: HalfFlow) -> bool:
     if server.payload_bytes <= flow.server_tls_offset or server.alert_ref != 0:
         return False
     # Behind a hole lies the rest of a flight whose beginning is still to come.
-    return server.hole_end <= server.hole_offset
+    return not has_hole_before(server.holes, server.next_offset)
 
 
 def lacks_rest(flow: Flow, half: HalfFlow) -> bool:
@@ -55,7 +56,7 @@ def speaks_otherwise(client: HalfFlow, server: HalfFlow) -> bool:
 def partial_has_first(flow: Flow) -> bool:
     """Whether the first byte of a ClientHello that never was complete is in the capture."""
     client = flow.client()
-    return flow.partial_hello_ref != 0 and not (client.hole_end > client.hole_offset and client.hole_offset <= 0)
+    return flow.partial_hello_ref != 0 and not has_hole_before(client.holes, 1)
 
 
 def until_alert(flow: Flow, end_ns: i64) -> i64:

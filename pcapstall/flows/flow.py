@@ -9,11 +9,10 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.flows.head import StreamHead
+from pcapstall.flows.holes import Hole
 from pcapstall.wire.tls_hello import ClientHello, ServerHello
+from pcapstall.wire.tls_reader import NEVER as NEVER
 from pcapstall.wire.tls_reader import TlsReader
-
-NEVER: Final = (1 << 61) - 1
-"""A stream offset that no byte reaches."""
 
 # How a flow's client was told from its server, strongest first.
 BY_SYN: Final = "syn"
@@ -146,9 +145,10 @@ class HalfFlow:
         self.payload_bytes: i64 = 0
         """Stream bytes seen, each counted once."""
         self.retransmits: i64 = 0
-        self.hole_offset: i64 = 0
-        self.hole_end: i64 = 0
-        """The latest hole in the sequence, empty when both are equal."""
+        self.holes: list[Hole] | None = None
+        """What was jumped over and has not come; None as long as nothing was."""
+        self.last_payload_ns: i64 = 0
+        """When the latest new payload byte came."""
         self.last_ns: i64 = 0
         self.last_seq: i64 = -1
         self.last_ack: i64 = 0
@@ -240,6 +240,8 @@ class Flow:
         self.server_tls_offset: i64 = 0
         """Where in the server's stream its TLS may begin: what the ClientHello's first segment acknowledged."""
         self.state: i64 = LIVE
+        self.closed_ns: i64 = 0
+        """When both sides were done, or were last found still talking."""
         self.settled: bool = False
         """Whether the handshake is over, one way or the other."""
         self.flags: i64 = 0

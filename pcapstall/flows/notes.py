@@ -7,7 +7,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import FLAG_NOTES_CUT, HalfFlow, Limits, SegmentNote
+from pcapstall.flows.flow import FLAG_NOTES_CUT, NOBODY, Flow, HalfFlow, Limits, SegmentNote
 from pcapstall.wire.segment import Segment
 from pcapstall.wire.tcp_options import timestamps
 
@@ -63,3 +63,16 @@ class Notes:
         else:
             note.options = b""
         notes.append(note)
+
+
+def drop_notes(flow: Flow, limits: Limits) -> None:
+    """Nobody will ask about this handshake: let its notes be written on again."""
+    notes = flow.notes
+    if notes is None:
+        return
+    limits.notes -= len(notes)
+    nobody = NOBODY.opener
+    for note in notes:
+        note.half = nobody
+        limits.spare_notes.append(note)
+    flow.notes = None

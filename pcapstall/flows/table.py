@@ -24,6 +24,7 @@ from pcapstall.flows.flow import (
     Limits,
     peer_of,
 )
+from pcapstall.flows.notes import drop_notes
 from pcapstall.flows.tcp import TcpEvents
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.wire.icmp import IcmpQuote
@@ -31,6 +32,8 @@ from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
 
 QUIET_NS: Final = 120_000_000_000
 """How long both sides must have been done before a flow is handed on: twice the usual TIME-WAIT."""
+EXPIRE_MAX: Final = 8192
+"""Flows looked at in one go."""
 LINGER_NS: Final = 1_000_000_000
 """How long they must have been done before a flow that nobody wants to see is forgotten."""
 
@@ -59,8 +62,8 @@ class FlowSink:
         """
         raise NotImplementedError
 
-    def take(self, flow: Flow) -> None:
-        """One finished flow; it will not change any more."""
+    def take(self, flow: Flow) -> bool:
+        """One finished flow, which will not change any more; whether it is kept."""
         raise NotImplementedError
 
 
@@ -114,9 +117,19 @@ class FlowTable:
     def expire(self, now_ns: i64) -> None:
         """Let go of the flows that are done: soon of those that nobody wants, of the others after a quiet time."""
         closing = self._closing
-        while len(closing) > 0 and now_ns - closing[0].last_ns >= LINGER_NS:
-            flow = closing.popleft()
+        looked_at: i64 = 0
+        while len(closing) > 0 and looked_at < EXPIRE_MAX:
+            looked_at += 1
+            flow = closing[0]
+            if flow.state != HANDED_ON and now_ns - flow.closed_ns < LINGER_NS:
+                break
+            closing.popleft()
             if flow.state == HANDED_ON:
+                continue
+            if now_ns - flow.last_ns < LINGER_NS:
+                # Still talking after a RST: those behind it shall not wait for that.
+                flow.closed_ns = now_ns
+                closing.append(flow)
                 continue
             self._tls.finish(flow)
             if self._sink.forgets(flow):
@@ -162,6 +175,7 @@ class FlowTable:
         flow = half.flow
         if flow.state != CLOSING and (half.rst_ref != 0 or peer_of(half).fin_ref != 0):
             flow.state = CLOSING
+            flow.closed_ns = flow.last_ns
             self._closing.append(flow)
 
     def _hand_on(self, flow: Flow) -> None:
@@ -170,18 +184,28 @@ class FlowTable:
         del self._halves[flow.answer_key]
         self._tls.finish(flow)
         flow.state = HANDED_ON
-        self._sink.take(flow)
+        notes = flow.notes
+        if notes is not None:
+            self.limits.notes -= len(notes)
+        if not self._sink.take(flow):
+            _untie(flow)
 
     def _forget(self, flow: Flow, now_ns: i64) -> None:
-        """Let go of a flow. It and its halves hold each other, and the collector does not run during a scan."""
+        """Let go of a flow that nobody wants."""
         flow.state = HANDED_ON
         del self._halves[flow.key]
         del self._halves[flow.answer_key]
         self._buried.add(flow.key)
         self._buried.add(flow.answer_key)
         self._graves.append(Grave(flow.key, flow.answer_key, now_ns))
-        flow.opener.flow = NOBODY
-        flow.answerer.flow = NOBODY
+        drop_notes(flow, self.limits)
+        _untie(flow)
+
+
+def _untie(flow: Flow) -> None:
+    """A flow and its halves hold each other, and the garbage collector does not run during a scan."""
+    flow.opener.flow = NOBODY
+    flow.answerer.flow = NOBODY
 
 
 def _is_reuse(half: HalfFlow, segment: Segment) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.core.seq import seq_diff
+from pcapstall.core.seq import seq_diff, to_offset
 from pcapstall.flows.fast_open import hold_syn_payload
 from pcapstall.flows.flow import (
     BY_SYN,
@@ -28,6 +28,7 @@ from pcapstall.flows.flow import (
     Limits,
     peer_of,
 )
+from pcapstall.flows.holes import add_hole, fill
 from pcapstall.flows.notes import Notes
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
@@ -57,10 +58,11 @@ class TcpEvents:
         flow.last_ns = segment.ts_ns
         flow.last_ref = segment.ref
         if flags & (SYN | FIN | RST) == 0 and half.base_seq >= 0:
-            offset = half.next_offset + seq_diff(segment.seq, half.base_seq + half.next_offset)
+            offset = to_offset(segment.seq, half.base_seq, half.next_offset)
             if offset == half.next_offset and length > 0:
                 half.next_offset = offset + length
                 half.payload_bytes += length
+                half.last_payload_ns = segment.ts_ns
             else:
                 kind = _classify(half, segment, offset)
         else:
@@ -102,7 +104,7 @@ class TcpEvents:
                 return NEVER
             # The other direction was not seen so far: what is acknowledged is where its stream begins for us.
             peer.base_seq = segment.ack
-        acked: i64 = peer.acked_offset + seq_diff(segment.ack, peer.base_seq + peer.acked_offset)
+        acked: i64 = to_offset(segment.ack, peer.base_seq, peer.acked_offset)
         if segment.flags & RST != 0:
             return acked
         if flow.ack_ref == 0 and flow.syn_ack_ref != 0 and segment.flags & SYN == 0:
@@ -128,65 +130,82 @@ def _place(half: HalfFlow, segment: Segment) -> i64:
         if segment.flags & RST != 0:
             return 0
         half.base_seq = seq
-    return half.next_offset + seq_diff(seq, half.base_seq + half.next_offset)
+    return to_offset(seq, half.base_seq, half.next_offset)
 
 
 def _classify(half: HalfFlow, segment: Segment, offset: i64) -> i64:
     """What a segment is that is no plain data in order; moves the half's sequence space."""
     length: i64 = segment.payload_len
     end: i64 = offset + length
-    if half.packets > 1 and _is_copy(half, segment, end):
+    if half.packets > 1 and _is_last_again(half, segment):
         return COPY
     if segment.flags & RST != 0:
         return NEW
     if end > half.next_offset:
-        if length == 0:
-            # A bare ACK or FIN beyond a hole: its bytes may still come.
-            return NEW
-        if offset > half.next_offset:
-            half.hole_offset = half.next_offset
-            half.hole_end = offset
-            half.payload_bytes += length
-        else:
-            half.payload_bytes += end - half.next_offset
-        half.next_offset = end
+        if length > 0:
+            _take_new(half, segment, offset, end)
+        # Else a bare ACK, or a FIN, beyond a hole: its bytes may still come.
         return NEW
-    if segment.flags & SYN != 0:
+    if length > 0:
+        holes = half.holes
+        if holes is not None:
+            filled: i64 = fill(holes, offset, end)
+            if filled > 0:
+                half.payload_bytes += filled
+                half.last_payload_ns = segment.ts_ns
+                return LATE
+        if offset == half.next_offset - 1 and length == 1 and half.fin_ref == 0:
+            return KEEP_ALIVE
+    elif segment.flags & SYN == 0 and (segment.flags & FIN == 0 or half.fin_ref == 0):
+        if offset == half.next_offset - 1 and half.fin_ref == 0:
+            return KEEP_ALIVE
         return NEW
-    if offset == half.next_offset - 1 and length <= 1 and segment.flags & FIN == 0 and half.fin_ref == 0:
-        return KEEP_ALIVE
+    # Nothing in it is new: the packet itself again, or sent again.
+    if half.packets > 1 and _is_passed(half, segment):
+        return COPY
     if length == 0:
         return NEW
-    if half.hole_end > half.hole_offset and offset < half.hole_end and end > half.hole_offset:
-        if offset <= half.hole_offset:
-            half.hole_offset = end
-        else:
-            half.hole_end = offset
-        half.payload_bytes += length
-        return LATE
     return RETRANSMISSION
 
 
-def _is_copy(half: HalfFlow, segment: Segment, end: i64) -> bool:
-    """Whether this very packet was captured before, at another interface or by a mirror.
+def _take_new(half: HalfFlow, segment: Segment, offset: i64, end: i64) -> None:
+    """Move on to ``end``, over a hole or over bytes that were seen."""
+    if offset > half.next_offset:
+        half.holes = add_hole(half.holes, half.next_offset, offset)
+        half.payload_bytes += end - offset
+    else:
+        holes = half.holes
+        if holes is not None and offset < half.next_offset:
+            half.payload_bytes += fill(holes, offset, half.next_offset)
+        half.payload_bytes += end - half.next_offset
+    half.next_offset = end
+    half.last_payload_ns = segment.ts_ns
 
-    Equal in every header field to the packet before it, or, among interleaved copies, with an IP ID that the sender's
-    count has already passed: a retransmission gets a new one (RFC 6864 section 4).
+
+def _is_last_again(half: HalfFlow, segment: Segment) -> bool:
+    """Whether this is the half's last packet, captured at another interface or by a mirror as well.
+
+    Without an IP ID nothing tells a repeated ACK or RST from a copy: these are never called one.
     """
+    if segment.seq != half.last_seq or segment.ack != half.last_ack or segment.ip_id != half.last_ip_id:
+        return False
+    if (segment.payload_len << 8) | segment.flags != half.last_len_flags:
+        return False
     gap: i64 = segment.ts_ns - half.last_ns
     if gap < 0:
         gap = -gap
-    if gap > COPY_WINDOW_NS:
-        return False
-    len_flags: i64 = (segment.payload_len << 8) | segment.flags
-    if segment.seq == half.last_seq and segment.ack == half.last_ack and len_flags == half.last_len_flags:
-        if segment.ip_id != half.last_ip_id:
-            return False
-        return segment.ip_id > 0 or gap <= COPY_WINDOW_WITHOUT_ID_NS
-    if segment.ip_id <= 0 or half.last_ip_id <= 0 or end > half.next_offset or half.hole_end > half.hole_offset:
-        return False
-    if segment.payload_len == 0 and (segment.flags & (SYN | FIN) == 0 or half.fin_ref == 0):
-        # A bare ACK, or the first FIN, that was overtaken on the way.
+    if segment.ip_id > 0:
+        return gap <= COPY_WINDOW_NS
+    return gap <= COPY_WINDOW_WITHOUT_ID_NS and (segment.payload_len > 0 or segment.flags & (SYN | FIN) != 0)
+
+
+def _is_passed(half: HalfFlow, segment: Segment) -> bool:
+    """Whether the sender's count of IP IDs has passed this one's: a copy that came between others.
+
+    A retransmission gets a new ID (RFC 6864 section 4).
+    """
+    gap: i64 = segment.ts_ns - half.last_ns
+    if gap > COPY_WINDOW_NS or gap < -COPY_WINDOW_NS or segment.ip_id <= 0 or half.last_ip_id <= 0:
         return False
     behind: i64 = (half.last_ip_id - segment.ip_id) & 0xFFFF
     return 0 < behind < 64
@@ -212,6 +231,8 @@ def _control(half: HalfFlow, segment: Segment, offset: i64, kind: i64) -> i64:
         half.fin_ns = segment.ts_ns
         half.fin_ref = segment.ref
         if end > half.next_offset:
+            if end - 1 > half.next_offset:
+                half.holes = add_hole(half.holes, half.next_offset, end - 1)
             half.next_offset = end
     return kind
 

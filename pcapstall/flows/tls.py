@@ -41,10 +41,8 @@ class TlsStreams:
         end: i64 = start + segment.captured_len
         reader = half.reader
         arrival = self._now
-        arrival.offset = offset
-        arrival.ns = segment.ts_ns
-        arrival.ref = segment.ref
-        arrival.ack_offset = acked
+        arrival.offset, arrival.ack_offset = offset, acked
+        arrival.ns, arrival.ref = segment.ts_ns, segment.ref
         missing_len: i64 = segment.payload_len - segment.captured_len
         head = half.head
         if reader is not None:
@@ -143,14 +141,15 @@ class TlsStreams:
         if before + len(held.data) > HELD_MAX or self._limits.held_len > HELD_ALL_MAX:
             self._limits.overflows += 1
             self._skip_hole(half, head)
-            if head.held_len + len(held.data) > HELD_MAX:
+            if half.head is not head or head.held_len + len(held.data) > HELD_MAX:
                 return
             before = head.held_len
         head.hold(held)
         self._limits.held_len += head.held_len - before
         if head.later > LATER_MAX and len(head.held) > 0 and half.acked_offset > head.held[0].arrival.offset:
             self._skip_hole(half, head)
-        self._drain(half, head)
+        if half.head is head:
+            self._drain(half, head)
         self._watch(half)
 
     def _skip_hole(self, half: HalfFlow, head: StreamHead) -> None:
@@ -206,6 +205,9 @@ class TlsStreams:
         if len(head.prefix) == 0 and end - start >= 3 and looks_like_record(buf, start):
             self._attach(half, head.read_offset)
         else:
+            if half is hello_receiver(flow) and head.read_offset <= flow.server_tls_offset:
+                # A talk before STARTTLS: of no interest once the hello is there.
+                head.prefix = b""
             if len(head.prefix) < PREFIX_MAX:
                 if len(head.prefix) == 0:
                     head.prefix_offset = head.read_offset
@@ -278,9 +280,7 @@ class TlsStreams:
 
     def _finish_half(self, half: HalfFlow) -> None:
         head = half.head
-        while head is not None and len(head.held) > 0:
-            if half.phase == IGNORED:
-                break
+        while head is not None and len(head.held) > 0 and half.phase != IGNORED:
             self._events.hole(half, head.held[0].arrival)
             self._feed_held(half, head)
             head = half.head

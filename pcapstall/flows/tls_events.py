@@ -17,7 +17,6 @@ from pcapstall.flows.flow import (
     FLAG_UNREADABLE,
     IGNORED,
     NEVER,
-    NOBODY,
     Alert,
     Flow,
     HalfFlow,
@@ -25,6 +24,7 @@ from pcapstall.flows.flow import (
     peer_of,
 )
 from pcapstall.flows.head import Arrival
+from pcapstall.flows.notes import drop_notes
 from pcapstall.flows.roles import first_payload_ns, hello_receiver, hello_sender, is_slow
 from pcapstall.wire.tls_event import (
     ALERT,
@@ -39,10 +39,13 @@ from pcapstall.wire.tls_event import (
 from pcapstall.wire.tls_hello import parse_client_hello, parse_server_hello
 from pcapstall.wire.tls_names import is_tls13
 
-FINISHED_RECORD_MIN: Final = 4 + 32 + 1 + 16
-"""Least length of a TLS 1.3 record that holds a Finished: header, SHA-256 hash, content type, tag."""
-ALERT_RECORD_LEN: Final = 2 + 1 + 16
-"""Length of a TLS 1.3 record that holds an unpadded alert: alert, content type, tag (RFC 8446 section 5.2)."""
+TAG_LEN: Final = 16
+CCM_8_TAG_LEN: Final = 8
+TLS_AES_128_CCM_8_SHA256: Final = 0x1305
+FINISHED_LEN_MIN: Final = 4 + 32 + 1
+"""Least length of what a TLS 1.3 record with a Finished encrypts: header, SHA-256 hash, content type."""
+ALERT_LEN: Final = 2 + 1
+"""The same of an alert without padding: level and description, content type (RFC 8446 section 5.2)."""
 ALERTS_MAX: Final = 16
 
 _CLIENT_HELLO: Final = 1
@@ -122,13 +125,8 @@ class TlsEvents:
     def settle(self, flow: Flow) -> None:
         """The handshake is over: forget its segments, unless something in it was slow."""
         flow.settled = True
-        notes = flow.notes
-        if notes is not None and not is_slow(flow, self._limits.slow_ns):
-            self._limits.notes -= len(notes)
-            for note in notes:
-                note.half = NOBODY.opener
-                self._limits.spare_notes.append(note)
-            flow.notes = None
+        if not is_slow(flow, self._limits.slow_ns):
+            drop_notes(flow, self._limits)
 
     def _arrival(self, half: HalfFlow, offset: i64, now: Arrival) -> Arrival:
         """When the byte at ``offset`` came; without marks it came just now."""
@@ -223,28 +221,30 @@ class TlsEvents:
         self._client_finished(flow, first)
 
     def _client_finished(self, flow: Flow, first: Arrival) -> None:
-        flow.client_finished_ns = first.ns
-        flow.client_finished_ref = first.ref
+        flow.client_finished_ns, flow.client_finished_ref = first.ns, first.ref
         self.settle(flow)
 
     def _application_data(self, half: HalfFlow, now: Arrival) -> None:
         """A record of type 23: application data, or in TLS 1.3 any encrypted record."""
         flow = half.flow
-        length: i64 = self.event.length
         first = self._arrival(half, self.event.first_offset, now)
         hello = flow.server_hello
-        half.alert_candidate = length == ALERT_RECORD_LEN
-        if half.alert_candidate and half.alert_ref == 0:
-            # If it turns out to be one: when it came.
-            half.candidate_ns = first.ns
-            half.candidate_ref = first.ref
         modern: bool = hello is not None and is_tls13(hello.version)
+        tag_len: i64 = TAG_LEN
+        if hello is not None and hello.cipher == TLS_AES_128_CCM_8_SHA256:
+            tag_len = CCM_8_TAG_LEN
+        if half.alert_candidate:
+            # More follows: that was no alert.
+            self._data(half, half.candidate_ns, half.candidate_ref)
+        half.alert_candidate = (modern or hello is None) and self.event.length == ALERT_LEN + tag_len
+        if half.alert_candidate:
+            half.candidate_ns, half.candidate_ref = first.ns, first.ref
         if modern and flow.client_finished_ref == 0:
             if half is hello_receiver(flow):
                 return
             if first.ack_offset == NEVER or first.ack_offset < flow.server_hello_end:
                 flow.flags |= FLAG_EARLY_DATA
-            elif length >= FINISHED_RECORD_MIN:
+            elif self.event.length >= FINISHED_LEN_MIN + tag_len:
                 self._client_finished(flow, first)
             return
         if hello is None and flow.client_hello_first_ref != 0 and not flow.settled:
@@ -252,13 +252,20 @@ class TlsEvents:
             if half is hello_sender(flow) and client_hello is not None and client_hello.early_data:
                 flow.flags |= FLAG_EARLY_DATA
                 return
-        if half.alert_candidate:
+        if not half.alert_candidate:
+            self._data(half, first.ns, first.ref)
+
+    def _data(self, half: HalfFlow, ns: i64, ref: i64) -> None:
+        """Application data after the handshake; the first of each side is an event."""
+        flow = half.flow
+        if half.app_data_ref != 0:
             return
-        if half.app_data_ref == 0:
-            half.app_data_ns = first.ns
-            half.app_data_ref = first.ref
-            if not flow.settled:
-                self.settle(flow)
+        hello = flow.server_hello
+        if hello is not None and is_tls13(hello.version) and flow.client_finished_ref == 0:
+            return
+        half.app_data_ns, half.app_data_ref = ns, ref
+        if not flow.settled:
+            self.settle(flow)
 
     def _alert(self, half: HalfFlow, encrypted: bool, ns: i64, ref: i64) -> None:
         flow = half.flow
@@ -290,5 +297,4 @@ class TlsEvents:
 
     def _note_partial(self, flow: Flow, arrival: Arrival) -> None:
         if flow.partial_hello_ref == 0:
-            flow.partial_hello_ns = arrival.ns
-            flow.partial_hello_ref = arrival.ref
+            flow.partial_hello_ns, flow.partial_hello_ref = arrival.ns, arrival.ref

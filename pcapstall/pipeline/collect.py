@@ -41,14 +41,15 @@ class Collector(FlowSink):
         self._count(flow)
         return True
 
-    def take(self, flow: Flow) -> None:
+    def take(self, flow: Flow) -> bool:
         """Keep a finished flow, or count it."""
         wanted = self._measure(flow)
         if self.keep_all or wanted:
             self.kept.append(flow)
             self.knowledge.learn(flow, self.intervals)
-        else:
-            self._count(flow)
+            return True
+        self._count(flow)
+        return False
 
     def _measure(self, flow: Flow) -> bool:
         """Whether the flow stalled or failed, or may turn out to have."""

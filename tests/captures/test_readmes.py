@@ -142,21 +142,11 @@ COPIED = {"any-interface-copies/expected"}
 """Captures that hold packets more than once."""
 
 FAULTS: dict[tuple[str, str], str] = {
-    ("outcomes", "client-rejects/expected"): "no byte followed the Finished before the client's FIN",
     ("outcomes", "happy-eyeballs/expected"): "a SYN whose sibling connected is raced, though the capture ends soon",
-    ("outcomes", "postgresql-sslrequest/expected"): "PostgreSQL's StartupMessage in plaintext is no TLS",
-    ("outcomes", "postgresql-sslrequest/expected_server"): "PostgreSQL's StartupMessage in plaintext is no TLS",
-    ("points", "middle/expected"): "by its times a quarter of the way off the client, though no router is between",
     ("points", "any-interface-copies/expected"): "the client's TTL is 64 where the flow is measured, the server's 63",
     ("copies", "ipv6/expected_server"): "a FIN sent again after 2.5 ms with another TSval is no copy",
 }
 """What is known to be wrong, by test and golden file."""
-for _folder in (
-    "alert-unknown-ca", "client-rejects", "injected-rst", "late-banner", "proxy-protocol", "smtp-starttls",
-    "stalled-client-hello", "tls12-healthy",
-):  # fmt: skip
-    for _end in ("expected", "expected_server"):
-        FAULTS["copies", f"{_folder}/{_end}"] = "RSTs without a socket are all alike (IP ID 0), each answers a segment"
 
 LABELS = [label(path) for path in WANTED]
 PATHS = {label(path): path for path in WANTED}

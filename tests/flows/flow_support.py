@@ -89,9 +89,10 @@ class Kept(FlowSink):
         """Nothing is forgotten."""
         return False
 
-    def take(self, flow: Flow) -> None:
+    def take(self, flow: Flow) -> bool:
         """Keep ``flow``."""
         self.flows.append(flow)
+        return True
 
 
 def to_segment(packet: Packet, frame: int) -> Segment:
@@ -124,6 +125,7 @@ def run(packets: list[Packet], slow_ns: int = SECOND) -> list[Flow]:
         table.add(to_segment(packet, frame))
     table.finish()
     assert table.limits.held_len == 0
+    assert table.limits.notes == 0
     return sink.flows
 
 

@@ -183,21 +183,72 @@ def test_fin_retransmitted_counts_once() -> None:
     assert flow.client().retransmits == 1
 
 
-@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), max_size=12), st.integers(0, 0xFFFFFFFF))
-def test_payload_bytes_are_counted_once(cuts: list[tuple[int, int]], isn: int) -> None:
-    """Against a set of byte offsets, the obviously right way: bytes beyond the last hole count once."""
+@given(
+    st.lists(st.tuples(st.integers(0, 90), st.integers(1, 30), st.sampled_from([MS, 60 * MS])), max_size=14),
+    st.integers(0, 0xFFFFFFFF),
+    st.booleans(),
+)
+def test_payload_bytes_are_counted_once(cuts: list[tuple[int, int, int]], isn: int, by_place: bool) -> None:
+    """Against a set of byte offsets, the obviously right way: segments in any order, doubled, overlapping, with holes.
+
+    IP IDs are those of the order of sending (``by_place``: the network shuffled them) or of arrival.
+    """
     talk = Talk(client_isn=isn)
     talk.handshake()
     base = talk.seq[True]
     seen: set[int] = set()
-    highest = 0
-    for at, length in cuts:
-        if at > highest:
-            continue  # holes are counted by their last extent only; tested above
-        talk.client(b"z" * length, after=60 * MS).seq = (base + at) & 0xFFFFFFFF
+    for number, (at, length, after) in enumerate(cuts):
+        packet = talk.client(b"z" * length, after=after)
+        packet.seq = (base + at) & 0xFFFFFFFF
+        packet.ip_id = 1000 + (at if by_place else number)
         seen |= set(range(at, at + length))
-        highest = max(highest, at + length)
-    assert only(talk.packets).client().payload_bytes == len(seen)
+    flow = only(talk.packets)
+    assert flow.client().payload_bytes == len(seen)
+
+
+def test_shuffled_segments_are_neither_copies_nor_sent_again() -> None:
+    """Five segments 0.1 ms apart in the order 0, 2, 4, 3, 1: every byte is new."""
+    talk = Talk()
+    talk.handshake()
+    for piece in range(5):
+        talk.client(bytes([piece]) * 100, after=MS // 10)
+    sent = talk.packets[3:]
+    talk.packets[3:] = [sent[at] for at in (0, 2, 4, 3, 1)]
+    flow = only(talk.packets)
+    assert flow.copies == flow.client().retransmits == 0
+    assert flow.client().payload_bytes == 500
+
+
+def test_fin_that_overtook_data_makes_no_copy_of_it() -> None:
+    talk = Talk()
+    talk.handshake()
+    talk.client(b"late")
+    talk.client(flags=FIN | ACK)
+    talk.packets[3], talk.packets[4] = talk.packets[4], talk.packets[3]
+    flow = only(talk.packets)
+    assert flow.copies == 0
+    assert flow.client().payload_bytes == 4
+
+
+def test_repeated_acks_and_resets_without_ip_id_are_no_copies() -> None:
+    talk = Talk()
+    talk.handshake()
+    talk.ids = {True: -1, False: -1}
+    for _ in range(4):
+        talk.ids[True] = -1
+        talk.client(after=MS // 5).ip_id = 0
+    talk.server(flags=RST, after=MS // 5).ip_id = 0
+    talk.server(flags=RST, after=MS // 5).ip_id = 0
+    assert only(talk.packets).copies == 0
+
+
+def test_data_seen_twice_without_ip_id_is_a_copy() -> None:
+    talk = Talk()
+    talk.handshake()
+    data = talk.client(b"a" * 100)
+    data.ip_id = 0
+    talk.packets.append(shifted(data, 20_000))
+    assert only(talk.packets).copies == 1
 
 
 def test_overtaken_fin_is_no_copy() -> None:

@@ -326,9 +326,9 @@ def check_arrival(source: random.Random) -> None:
     source.shuffle(pieces)
     arrivals: dict[int, int] = {}
     for number, (begin, end) in enumerate(pieces):
-        packet = talk.client(HELLO[begin:end], after=60 * MS)
+        packet = talk.client(HELLO[begin:end], after=source.choice([MS // 10, 60 * MS]))
         packet.seq = (base + begin) & 0xFFFFFFFF
-        packet.ip_id = 1000 + number
+        packet.ip_id = 1000 + source.choice([number, begin])
         for byte in range(begin, end):
             arrivals.setdefault(byte, packet.ns)
     flow = only(talk.packets)
@@ -355,3 +355,67 @@ def test_hello_cut_short_behind_a_preamble_has_the_time_of_its_first_piece() -> 
     talk.client(HELLO[:7])
     talk.client(HELLO[7:])
     assert hello_frames(only(talk.packets)) == (6, 7)
+
+
+def test_finished_of_a_cipher_with_a_short_tag() -> None:
+    """TLS_AES_128_CCM_8_SHA256 (RFC 8446 appendix B.4): its tag has 8 bytes, the record of a Finished 45."""
+    talk = Talk()
+    talk.handshake()
+    talk.client(HELLO)
+    talk.server(server_hello().replace(b"\x13\x01", b"\x13\x05", 1) + record(23, b"c" * 900))
+    talk.client(record(23, b"f" * 45))
+    talk.client(record(23, b"d" * 200))
+    assert frame_of(only(talk.packets).client_finished_ref) == 6
+
+
+def test_short_data_of_tls12_is_no_alert() -> None:
+    """Three bytes under ChaCha20-Poly1305 make a record of 19; TLS 1.2 has a type of its own for alerts."""
+    talk = Talk()
+    talk.handshake()
+    talk.client(HELLO)
+    talk.server(server_hello(0x0303, more=b"\x0e\x00\x00\x00"))
+    talk.client(record(22, b"\x10\x00\x00\x02\x00\x00") + CHANGE_CIPHER_SPEC + record(22, b"\x99" * 40))
+    talk.server(CHANGE_CIPHER_SPEC + record(22, b"\x98" * 40))
+    talk.server(record(23, b"e" * 19))
+    talk.server(flags=FIN | ACK)
+    flow = only(talk.packets)
+    assert flow.alerts is None
+    assert frame_of(flow.server().app_data_ref) == 8
+
+
+def test_short_data_that_more_data_follows_has_its_own_time() -> None:
+    talk = Talk()
+    talk.handshake()
+    talk.client(HELLO)
+    talk.server(server_hello() + record(23, b"c" * 900))
+    talk.client(FINISHED)
+    talk.client(ENCRYPTED_ALERT)
+    talk.client(record(23, b"d" * 100))
+    assert frame_of(only(talk.packets).client().app_data_ref) == 7
+
+
+def test_flow_that_is_no_tls_after_a_hole_lets_go_of_its_bytes() -> None:
+    """`run` asserts that nothing waits afterwards."""
+    talk = Talk()
+    talk.handshake()
+    talk.client(b"GET / HTTP/1.1\r\n")
+    for _ in range(43):
+        talk.client(b"x" * 1000)
+    del talk.packets[3]
+    only(talk.packets)
+
+
+def test_server_hello_after_a_long_talk() -> None:
+    """20 kB of POP3 before STLS."""
+    talk = Talk()
+    talk.handshake()
+    talk.server(b"+OK ready\r\n")
+    talk.client(b"CAPA\r\n")
+    for _ in range(20):
+        talk.server(b"+OK " + b"x" * 1000 + b"\r\n")
+    talk.client(b"STLS\r\n")
+    talk.server(b"+OK begin\r\n")
+    talk.client(HELLO)
+    established(talk)
+    flow = only(talk.packets)
+    assert frame_of(flow.server_hello_first_ref) == len(talk.packets) - 3
