@@ -35,7 +35,7 @@ from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
 
 COPY_WINDOW_NS: Final = 50_000_000
 """A copy of a packet (mirror port, ``-i any``) comes within this time."""
-COPY_WINDOW_WITHOUT_ID_NS: Final = 3_000_000
+COPY_WINDOW_WITHOUT_ID_NS: Final = 1_000_000
 """The same where no IP ID tells a copy from a packet sent again."""
 
 

@@ -144,7 +144,6 @@ COPIED = {"any-interface-copies/expected"}
 FAULTS: dict[tuple[str, str], str] = {
     ("outcomes", "happy-eyeballs/expected"): "a SYN whose sibling connected is raced, though the capture ends soon",
     ("points", "any-interface-copies/expected"): "the client's TTL is 64 where the flow is measured, the server's 63",
-    ("copies", "ipv6/expected_server"): "a FIN sent again after 2.5 ms with another TSval is no copy",
 }
 """What is known to be wrong, by test and golden file."""
 
