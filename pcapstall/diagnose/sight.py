@@ -26,7 +26,7 @@ def misses_bytes(half: HalfFlow) -> bool:
     if half.fin_ref != 0:
         # The FIN takes one number after the payload.
         acked -= 1
-    return acked > half.payload_bytes
+    return acked > half.payload_bytes or has_hole_before(half.holes, acked)
 
 
 def answers_otherwise(flow: Flow, server: HalfFlow) -> bool:

@@ -458,6 +458,9 @@ def connect(proxy_ns: int, client_ns: int) -> Road:
     at += client_ns
     road.c(at, PSH | ACK, HELLO, offset=len(request), ack=len(reply))
     road.s(at + 6 * MS, PSH | ACK, FLIGHT, offset=len(reply), ack=len(request + HELLO))
+    said, heard = len(request + HELLO), len(reply + FLIGHT)
+    road.c(at + 13 * MS, PSH | ACK, FINISHED, offset=said, ack=heard)
+    road.s(at + 19 * MS, PSH | ACK, record(23, b"t" * 80), offset=heard, ack=said + len(FINISHED))
     return road
 
 

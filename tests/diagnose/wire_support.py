@@ -7,8 +7,10 @@ taken. Hosts behave like Linux: IP IDs count by one, timestamps tick a thousand 
 import random
 import ssl
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field
 
+from pcapstall.capture.captures import open_captures
 from pcapstall.core.frames import frame_ref
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.flow import Flow
@@ -17,7 +19,8 @@ from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.findings import Findings
 from pcapstall.report.model import FlowReport
 from pcapstall.report.thresholds import parse_thresholds
-from pcapstall.wire.segment import ACK, FIN, PSH, RST, SYN, Segment
+from pcapstall.wire.decode import Decoder
+from pcapstall.wire.segment import ACK, FIN, PSH, RST, SYN, TCP, Segment
 
 START_NS = 1_700_000_000_000_000_000
 US = 1_000
@@ -213,6 +216,21 @@ def reports(
     return list(findings.rows(START_NS))
 
 
+def segments_of(path: str) -> list[Segment]:
+    """The TCP segments of a capture, each on its own."""
+    cursor, decoder = open_captures([path]), Decoder()
+    found: list[Segment] = []
+    while cursor.next():
+        decoder.segment.ts_ns, decoder.segment.ref = cursor.ts_ns, cursor.ref
+        decoder.segment.interface = cursor.interface
+        if decoder.decode(cursor.buf, cursor.start, cursor.caplen, cursor.origlen, cursor.linktype) == TCP:
+            kept = copy(decoder.segment)
+            kept.interface = max(kept.interface, kept.link_interface)
+            found.append(kept)
+    cursor.close()
+    return found
+
+
 def merged(*captures: list[Segment]) -> list[Segment]:
     """Several captures at one place, in the order of time, frames counted anew."""
     segments = sorted((segment for capture in captures for segment in capture), key=lambda s: s.ts_ns)
@@ -259,5 +277,5 @@ FLIGHT = server_hello(more=record(23, b"\x66" * 1200))
 
 __all__ = [
     "ACK", "FIN", "FINISHED", "FLIGHT", "HELLO", "MS", "PSH", "RST", "SECOND", "START_NS", "SYN", "US", "Road", "Sent",
-    "client_hello", "flows_of", "follow", "merged", "record", "reports", "server_hello",
+    "client_hello", "flows_of", "follow", "merged", "record", "reports", "segments_of", "server_hello",
 ]  # fmt: skip
