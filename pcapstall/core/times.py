@@ -11,8 +11,11 @@ US: Final = 1_000
 MS: Final = 1_000_000
 SECOND: Final = 1_000_000_000
 MINUTE: Final = 60 * SECOND
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+YEAR: Final = 365 * DAY
 
-_UNITS: Final = {"ns": 1, "us": US, "µs": US, "ms": MS, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": 60 * MINUTE}
+_UNITS: Final = {"ns": 1, "us": US, "µs": US, "ms": MS, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR}
 _DURATION: Final = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zµ]+)")
 
 
@@ -48,7 +51,7 @@ _SPANS: Final = (
 
 
 def format_span(ns: int) -> str:
-    """A duration for a sentence, to two or three digits: ``52.1 s``, ``340 ms``, ``120 us``, ``4 min 10 s``."""
+    """A duration for a sentence, to two or three digits: ``52.1 s``, ``340 ms``, ``4 min 10 s``, ``227 d 1 h``."""
     size = abs(ns)
     sign = "-" if ns < 0 else ""
     for limit, step, unit, name in _SPANS:
@@ -58,6 +61,10 @@ def format_span(ns: int) -> str:
             return f"{sign}{whole}.{rest // step} {name}" if step < unit else f"{sign}{whole} {name}"
     minutes, seconds = divmod((size + SECOND // 2) // SECOND, 60)
     hours, minutes = divmod(minutes, 60)
+    if hours >= 48:
+        days, hours = divmod(hours + (minutes >= 30), 24)
+        years, rest = divmod(days, 365)
+        return f"{sign}{years} y {rest} d" if years >= 2 else f"{sign}{days} d {hours} h"
     return f"{sign}{hours} h {minutes} min" if hours else f"{sign}{minutes} min {seconds} s"
 
 

@@ -140,7 +140,7 @@ def _table(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Itera
         yield ""
         yield from to_table.drawn_lines(grid, options)
         no_room = f" No room for {', '.join(grid.left_out)}." if grid.left_out else ""
-        yield from to_table.wrap(_unit(rows) + no_room, options.width, "  ")
+        yield from to_table.wrap(_unit(rows) + no_room, options.width or to_table.LEGEND_WIDTH, "  ")
 
 
 def _markdown(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from pcapstall.core.errors import UsageError
-from pcapstall.core.times import MS, SECOND, parse_duration
+from pcapstall.core.times import HOUR, MS, SECOND, YEAR, parse_duration
 from pcapstall.report.model import INTERVALS, STALL_INTERVALS
 
 DEFAULT_NS: Final = SECOND
+LONGEST_NS: Final = 100 * YEAR
+"""No threshold is longer: with a round trip added it must still fit 64 bits."""
 CH_ACK_NS: Final = 500 * MS
 """RFC 9293 section 3.8.6.3 lets an ACK be delayed for up to 500 ms."""
 
@@ -48,6 +50,8 @@ def _length(text: str, option: str) -> int:
         length = parse_duration(text)
     except ValueError as error:
         raise UsageError(f"--slow {option}: {error}") from None
+    if length > LONGEST_NS:
+        raise UsageError(f"--slow {option}: a threshold is at most {LONGEST_NS // HOUR} h")
     if length <= 0:
         raise UsageError(f"--slow {option}: a threshold is more than zero")
     return length

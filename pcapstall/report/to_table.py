@@ -20,10 +20,12 @@ GREEN: Final = "32"
 BOLD: Final = "1"
 DIM: Final = "2"
 
-WITH_UNIT: Final = re.compile(r"(?<=\d) (?=(?:ns|us|ms|s|min|h)\b)")
+WITH_UNIT: Final = re.compile(r"(?<=\d) (?=(?:ns|us|ms|s|min|h|d|y)\b)")
 """The space between a number and its unit, where no line may break."""
 
 _MARKS: Final = {BAD: RED, WARN: YELLOW}
+LEGEND_WIDTH: Final = 100
+"""What is said under a table is wrapped here when there is no terminal: a ticket shows it beside the table."""
 _SHORT: Final = 32
 """Frames and lines that take no more are kept on one line."""
 
@@ -87,7 +89,7 @@ def table_lines(grid: Grid, options: RenderOptions) -> Iterator[str]:
     """The grid fitted to the options' width and drawn in their style, and what its columns mean."""
     grid = fitted(grid, options)
     yield from drawn_lines(grid, options)
-    yield from (paint(line, DIM, options) for line in wrap(legend(grid), options.width, "  "))
+    yield from (paint(line, DIM, options) for line in wrap(legend(grid), options.width or LEGEND_WIDTH, "  "))
 
 
 def fitted(grid: Grid, options: RenderOptions) -> Grid:

@@ -24,6 +24,10 @@ def test_thresholds(options, expected):
     assert list(parsed.items()) == list(expected.items())
 
 
+def test_the_longest_threshold_fits_64_bits_with_a_round_trip():
+    assert parse_thresholds(["876000h"])["default"] + 366 * 24 * 3600 * SECOND < 2**63
+
+
 def test_an_interval_without_its_own_has_the_default():
     thresholds = parse_thresholds(["2s", "ch_sh=1ms"])
     assert threshold_ns(thresholds, "ch_sh") == MS
@@ -38,6 +42,8 @@ def test_an_interval_without_its_own_has_the_default():
         ("fast", "'fast' is not a duration"),
         ("500", "'500' is not a duration"),
         ("0s", "more than zero"),
+        ("9999999h", "at most 876000 h"),
+        ("ch_ack=876001h", "at most 876000 h"),
         ("ch_ack=-1ms", "more than zero"),
         ("=1s", "no interval"),
     ],
