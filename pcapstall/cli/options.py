@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
+
+from pcapstall.report.render import format_of_name
 
 Command = Callable[..., Any]
 
@@ -57,8 +60,15 @@ format_option: Final = click.option(
     "wanted",
     default="table",
     metavar="FORMAT",
-    help="table, markdown, jira, json, jsonl, csv, html, or table:STYLE with a style of tabulate.",
+    help="table, markdown, jira, json, jsonl, csv, html, or table:STYLE with a style of tabulate."
+    " [default: what the name of -o ends with (.html, .md, .json, .jsonl, .csv), else table]",
 )
+
+
+def chosen_format(wanted: str, output: str | None) -> str:
+    """What `-f` asks for; without it what the name of `-o` ends with."""
+    given = click.get_current_context().get_parameter_source("wanted") is not ParameterSource.DEFAULT
+    return wanted if given or output is None else format_of_name(output)
 
 
 def add_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:

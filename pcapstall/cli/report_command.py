@@ -51,6 +51,7 @@ def command(
     \b
     Exit status: 0 done, 1 a --fail-if condition holds, 2 wrong usage, 3 an input cannot be read.
     """
+    wanted = options.chosen_format(wanted, output)
     format_name, _ = parse_format(wanted)
     keep = compile_filter(filter_text) if filter_text is not None else None
     conditions = FailConditions(fail_if)

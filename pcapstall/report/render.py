@@ -3,6 +3,7 @@
 What each format looks like is in the module of its name, ``to_*``.
 """
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib import import_module
@@ -27,6 +28,24 @@ FORMATS: Final = {
 
 STREAMED: Final = ("json", "jsonl", "csv")
 """Formats for machines: they write flows as they come and are meant to be given all of them."""
+
+
+_BY_SUFFIX: Final = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".jira": "jira",
+}
+
+
+def format_of_name(path: str) -> str:
+    """The format that the name of an output file asks for, ``table`` when it asks for none."""
+    return _BY_SUFFIX.get(os.path.splitext(path)[1].lower(), "table")
 
 
 def parse_format(text: str) -> tuple[str, str]:

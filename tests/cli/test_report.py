@@ -254,6 +254,25 @@ class TestInputs:
 
 
 class TestOutput:
+    @pytest.mark.parametrize(
+        ("name", "start"),
+        [
+            ("a.html", "<!DOCTYPE html>"),
+            ("a.MD", "**1 of 4"),
+            ("a.json", '{"schema": 1'),
+            ("a.jsonl", '{"schema": 1'),
+            ("a.csv", "id,"),
+            ("a.txt", "1 of 4"),
+            ("a", "1 of 4"),
+        ],
+    )
+    def test_the_name_chooses_the_format(self, name: str, start: str, tmp_path: Path, capsys: Output) -> None:
+        path = tmp_path / name
+        report(capsys, LOST, "-o", str(path))
+        assert path.read_text().startswith(start)
+        report(capsys, LOST, "-o", str(path), "-f", "table")
+        assert path.read_text().startswith("1 of 4")
+
     def test_to_a_file(self, tmp_path: Path, capsys: Output) -> None:
         path = tmp_path / "report.txt"
         on_screen = report(capsys, LOST)
