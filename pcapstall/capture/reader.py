@@ -150,7 +150,8 @@ class FileCursor(RecordCursor):
             trouble = self.source.trouble
             if trouble:
                 self._damages.append(CaptureWarning(self.path, self.frame + 1, self._base + self._end, trouble))
-            if left > 0:
+            # Whoever asked for the end has cut the record, not the file: half of it is no damage.
+            if left > 0 and not self.source.stopped:
                 return self._damage(what, needed, left)
         self._stop_reading()
         return False

@@ -70,6 +70,21 @@ def test_a_file_comes_in_chunks_and_says_how_far_it_is(tmp_path: Path) -> None:
     assert source.read() == b""
 
 
+@pytest.mark.parametrize("pipe", [False, True])
+@pytest.mark.parametrize("cut", [5, 40, 70])
+def test_a_record_that_a_stop_cut_is_no_damage(cut: int, pipe: bool) -> None:
+    whole = pcap(1, 2, 3)
+    source = ScriptedSource([whole[:-cut]], pipe=pipe)
+    cursor = cursor_of(source)
+    assert cursor.next()
+    source.stop()
+    assert len(records(cursor)) == 1
+    assert cursor.warnings == []
+    unstopped = cursor_of(ScriptedSource([whole[:-cut]], pipe=pipe))
+    records(unstopped)
+    assert len(unstopped.warnings) == 1
+
+
 def test_a_stopped_file_ends_at_once(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(bytes(5 * CHUNK))
