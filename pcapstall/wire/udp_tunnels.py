@@ -9,7 +9,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.words import u16_be, u24_be, u32_be
-from pcapstall.wire.layers import ip_version, is_ethernet
+from pcapstall.wire.layers import ip_version, is_ethernet, next_layer
 from pcapstall.wire.protocols import (
     ETHERNET,
     ETHERTYPE_IPV4,
@@ -19,6 +19,7 @@ from pcapstall.wire.protocols import (
     ETHERTYPE_QINQ,
     ETHERTYPE_TRANSPARENT_BRIDGING,
     ETHERTYPE_VLAN,
+    IP_ANY,
     NOT_TCP,
 )
 from pcapstall.wire.tunnels import GENEVE, GTP_U, MPLS_OVER_UDP, NO_TUNNEL, TEREDO, VXLAN, gre
@@ -64,9 +65,12 @@ def read_udp(buf: bytes, sport: i64, dport: i64, at: i64, end: i64, wire_end: i6
     elif dport == _PORT_TEREDO or sport == _PORT_TEREDO:
         found = _teredo(buf, at, end)
     elif dport == _PORT_MPLS:
-        return ETHERTYPE_MPLS, at, MPLS_OVER_UDP, -1
+        if _leads_to_ip(buf, ETHERTYPE_MPLS, at, end, wire_end):
+            return ETHERTYPE_MPLS, at, MPLS_OVER_UDP, -1
     elif dport == _PORT_GRE:
-        return gre(buf, at, end)
+        found = gre(buf, at, end)
+        if not _leads_to_ip(buf, found[0], found[1], end, wire_end):
+            found = (NOT_TCP, at, NO_TUNNEL, -1)
     if found[0] != NOT_TCP or first > 0x3F:
         return found
     return _by_content(buf, first, at, end, wire_end)
@@ -137,6 +141,20 @@ def _teredo(buf: bytes, at: i64, end: i64) -> tuple[i64, i64, i64, i64]:
     if at >= end or i64(buf[at]) >> 4 != 6:
         return NOT_TCP, end, NO_TUNNEL, -1
     return ETHERTYPE_IPV6, at, TEREDO, -1
+
+
+def _leads_to_ip(buf: bytes, proto: i64, at: i64, end: i64, wire_end: i64) -> bool:
+    """Whether ``proto`` at ``at`` is such an IP packet, or a few of the layers that lead to one.
+
+    For tunnels whose headers any bytes may pass for: without it their ports would make others' datagrams malformed.
+    """
+    layers: i64 = 0
+    while layers < 4 and (proto == ETHERTYPE_MPLS or proto == ETHERTYPE_NSH or proto == IP_ANY):
+        proto, at = next_layer(buf, proto, at, end)
+        layers += 1
+    if proto == ETHERTYPE_TRANSPARENT_BRIDGING:
+        proto = ETHERNET
+    return proto >= 0 and _holds_ip(buf, proto, at, end, wire_end)
 
 
 def _holds_ip(buf: bytes, proto: i64, at: i64, end: i64, wire_end: i64) -> bool:

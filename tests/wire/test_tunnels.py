@@ -157,6 +157,27 @@ def test_dns_is_no_tunnel(ident: int, port: int) -> None:
     assert decode(in_udp(dns_query(ident), 4789, port)) == other()
 
 
+@given(st.binary(min_size=8, max_size=200), st.sampled_from((4754, 6635)))
+def test_a_port_alone_makes_nothing_malformed(payload: bytes, port: int) -> None:
+    assert decode(in_udp(payload, port)) == other()
+
+
+@pytest.mark.parametrize("port", [4754, 6635])
+@pytest.mark.parametrize("payload", [b"\0\0\x08\0", b"\0\0\x11\x40", b"\0\0\x65\x58", b"\xb0\0\x08\0", b"\0\0\x08\x01"])
+def test_a_header_without_a_packet_behind_it_is_someones_data(payload: bytes, port: int) -> None:
+    for rest in (bytes(8), b"\x45" + bytes(19), b"\x45\0\0\x20" + bytes(16), b"\x60" + bytes(39)):
+        assert decode(in_udp(payload + rest, port)) == other()
+
+
+def test_tunnels_by_these_ports_may_hold_more_layers() -> None:
+    mpls = b"\0\0\x10\x40\0\0\x11\x40"
+    assert decode(in_udp(gre(mpls + P4, 0x8847), 4754)) == found(tunnel="gre")
+    assert decode(in_udp(gre(E4, 0x6558), 4754)) == found(tunnel="gre")
+    assert decode(in_udp(gre(TAGGED, 0x6558), 4754)) == found(tunnel="gre")
+    assert decode(in_udp(mpls + P6, 6635)) == found(v6=True, tunnel="mpls/udp")
+    assert decode(in_udp(b"\0\0\x11\x40" + bytes(4) + E4, 6635)) == found(tunnel="mpls/udp")
+
+
 @given(st.binary(min_size=20, max_size=200), st.sampled_from((443, 123, 1194, 51820, 5004, 45678)))
 def test_other_udp_is_no_tunnel(payload: bytes, port: int) -> None:
     assert decode(in_udp(payload, port)) == other()
