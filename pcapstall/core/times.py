@@ -68,6 +68,13 @@ def format_span(ns: int) -> str:
     return f"{sign}{hours} h {minutes} min" if hours else f"{sign}{minutes} min {seconds} s"
 
 
+def format_clock(ns: int) -> str:
+    """The time of day of an epoch stamp, ``07:24:11.449 UTC``, cut to the millisecond."""
+    ticks = ns % DAY // MS
+    minutes, rest = divmod(ticks, 60_000)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{rest // 1000:02d}.{rest % 1000:03d} UTC"
+
+
 def format_utc(ns: int) -> str:
     """``2021-05-19 17:29:02.123456 UTC``; stamps that no calendar holds stay a number of seconds."""
     seconds, rest = divmod(ns, SECOND)

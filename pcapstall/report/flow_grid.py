@@ -6,6 +6,7 @@ Laid out in `grid`, drawn by the renderers.
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from pcapstall.core.times import MS
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
 from pcapstall.report.model import INTERVALS, FlowReport
 
@@ -25,13 +26,13 @@ _Text = Callable[[FlowReport], str | None]
 _BEFORE: Final[tuple[tuple[GridColumn, _Text], ...]] = (
     (GridColumn("#", right=True), lambda flow: str(flow.id)),
     (GridColumn("client", shrinks_to=_ENDPOINT_LEAST, code=True), lambda flow: flow.client),
-    (GridColumn("server", keep=6, shrinks_to=_ENDPOINT_LEAST, code=True), lambda flow: flow.server),
-    (GridColumn("stalled", keep=2), lambda flow: flow.stalled),
-    (GridColumn("cause", keep=1), lambda flow: flow.cause),
+    (GridColumn("server", keep=1, shrinks_to=_ENDPOINT_LEAST, code=True), lambda flow: flow.server),
+    (GridColumn("stalled", keep=3), lambda flow: flow.stalled),
+    (GridColumn("cause", keep=2), lambda flow: flow.cause),
     (GridColumn("confidence", keep=8), lambda flow: flow.confidence),
 )
 _AFTER: Final[tuple[tuple[GridColumn, _Text], ...]] = (
-    (GridColumn("outcome", keep=5), outcome_of),
+    (GridColumn("outcome", keep=6), outcome_of),
     (GridColumn("reason", keep=9), lambda flow: flow.reason),
     (GridColumn("sni", keep=10, shrinks_to=16, code=True), lambda flow: flow.sni),
     (GridColumn("preamble", keep=15, legend="what came before the ClientHello"), lambda flow: flow.preamble),
@@ -56,16 +57,16 @@ LEGENDS: Final = {
 _KEEP: Final = {
     "syn_synack": 12,
     "synack_ack": 16,
-    "ack_ch": 3,
+    "ack_ch": 5,
     "ch_span": 17,
     "ch_ack": 11,
     "ch_sh": 7,
     "hrr_ch2": 18,
     "ch2_sh": 19,
     "sh_cfin": 14,
-    "ch_fin": 4,
+    "ch_fin": 21,
     "ch_close": 20,
-    "ack_close": 13,
+    "ack_close": 4,
 }
 """How soon an interval's column goes, unless a shown flow stalled there: then it stays."""
 
@@ -75,8 +76,9 @@ def flow_grid(flows: Sequence[FlowReport]) -> Grid:
     stalls = {flow.stalled for flow in flows if flow.stalled is not None}
     columns = [column for column, _ in _BEFORE]
     cells = [[_cell(text(flow)) for flow in flows] for _, text in _BEFORE]
+    one_close = _one_close(flows)
     for name in INTERVALS:
-        if name == "ch_close" and all(_same_close(flow) for flow in flows):
+        if one_close and name in _CLOSES and name != one_close:
             continue
         keep = 0 if name in stalls else _KEEP[name]
         columns.append(GridColumn(name, LEGENDS[name], right=True, keep=keep))
@@ -94,13 +96,31 @@ def flow_grid(flows: Sequence[FlowReport]) -> Grid:
     return Grid(columns, rows, marks).without_empty()
 
 
-def _same_close(flow: FlowReport) -> bool:
-    """Whether ch_close tells no more than ch_fin."""
-    return flow.intervals_ns.get("ch_close") in (None, flow.intervals_ns.get("ch_fin"))
+_CLOSES: Final = ("ch_fin", "ch_close")
+
+
+def _one_close(flows: Sequence[FlowReport]) -> str:
+    """Which of ch_fin and ch_close says all that both say; empty when a RST came well before a FIN."""
+    one = "ch_fin"
+    for flow in flows:
+        fin, close = (_closed(flow, name) for name in _CLOSES)
+        if close is None:
+            continue
+        if fin is None:
+            one = "ch_close"
+        elif fin - close > max(MS, fin // 100):
+            return ""
+    return one
+
+
+def _closed(flow: FlowReport, name: str) -> int | None:
+    """The length of an interval; None for a close before the ClientHello, which ack_close and the verdict tell."""
+    length = flow.intervals_ns.get(name)
+    return None if length is not None and length < 0 and name in _CLOSES else length
 
 
 def _lengths(flows: Sequence[FlowReport], name: str) -> list[str]:
-    values = [(flow.intervals_ns.get(name), flow.open_ns.get(name)) for flow in flows]
+    values = [(_closed(flow, name), flow.open_ns.get(name)) for flow in flows]
     digits = decimals([ns for pair in values for ns in pair if ns is not None])
     return [
         milliseconds(reached if closed is None else closed, digits, closed is None and reached is not None)

@@ -3,12 +3,13 @@
 Plain text, not yet escaped. Which flows are told of, and in which layout, is the renderers' matter.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from pcapstall.core.times import format_span
+from pcapstall.core.times import format_clock, format_span
 from pcapstall.report.flow_grid import outcome_of
-from pcapstall.report.model import CaptureReport, Evidence, FlowReport
+from pcapstall.report.model import CaptureReport, EventReport, Evidence, FlowReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.prose import numbers, what_happened
 
@@ -41,7 +42,7 @@ def tell(flow: FlowReport, captures: Sequence[CaptureReport]) -> Story:
         f"{flow.client} -> {flow.server}",
         ", ".join(filter(None, (flow.sni, flow.tls_version, flow.preamble and f"after {flow.preamble}", flow.tunnel))),
         _sentence(flow.verdict or what_happened(flow)),
-        _finding(flow),
+        _finding(flow, captures),
         _parts(flow),
         [(evidence.text, where(evidence, captures)) for evidence in flow.evidence],
         flow.would_settle or "",
@@ -62,12 +63,53 @@ def where(evidence: Evidence, captures: Sequence[CaptureReport]) -> str:
     return "; ".join(places)
 
 
-def _finding(flow: FlowReport) -> str:
+_ENDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "syn_synack": ("syn", ("syn_ack",)),
+    "synack_ack": ("syn_ack", ("ack",)),
+    "ack_ch": ("ack", ("client_hello_first",)),
+    "ch_span": ("client_hello_first", ("client_hello_last",)),
+    "ch_ack": ("client_hello_last", ("client_hello_acked",)),
+    "ch_sh": ("client_hello_last", ("hello_retry", "server_hello_first")),
+    "hrr_ch2": ("hello_retry", ("client_hello2_first",)),
+    "ch2_sh": ("client_hello2_last", ("server_hello_first",)),
+    "sh_cfin": ("server_hello_first", ("client_finished",)),
+}
+"""The events that an interval lies between; of several that may end it the first that was seen does."""
+
+
+def place(flow: FlowReport, captures: Sequence[CaptureReport]) -> str:
+    """Where the stalled interval is, and its start by the clock: ``frames 83 -> 148, 07:24:11.449 UTC``.
+
+    An open one has no end: ``from frame 83, 07:24:11.449 UTC``. Empty when the start was not seen.
+    """
+    if flow.stalled is None or flow.stalled not in _ENDS:
+        return ""
+    first, last = _ENDS[flow.stalled]
+    start = flow.events.get(first)
+    if start is None:
+        return ""
+    end = None
+    if flow.intervals_ns.get(flow.stalled) is not None:
+        end = next((event for name in last if (event := flow.events.get(name)) is not None), None)
+    if end is None:
+        return f"from frame {_frame(start, captures, len(captures) > 1)}, {format_clock(start.ns)}"
+    apart = start.file != end.file
+    frames = f"{_frame(start, captures, apart)} -> {_frame(end, captures, len(captures) > 1)}"
+    return f"frames {frames}, {format_clock(start.ns)}"
+
+
+def _frame(event: EventReport, captures: Sequence[CaptureReport], named: bool) -> str:
+    return f"{event.frame} of {captures[event.file].file}" if named and event.file < len(captures) else str(event.frame)
+
+
+def _finding(flow: FlowReport, captures: Sequence[CaptureReport]) -> str:
     outcome = outcome_of(flow)
     found: list[str] = []
     if flow.stalled is not None and flow.stalled_ns is not None:
         at_least = "more than " if flow.intervals_ns.get(flow.stalled) is None else ""
-        found.append(f"{flow.stalled} {at_least}{format_span(flow.stalled_ns)}")
+        where_and_when = place(flow, captures)
+        where_and_when = f" ({where_and_when})" if where_and_when else ""
+        found.append(f"{flow.stalled} {at_least}{format_span(flow.stalled_ns)}{where_and_when}")
     found.append(f"outcome {outcome}")
     if flow.cause:
         reason = None if flow.reason == outcome else flow.reason

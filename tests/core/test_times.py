@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapstall.core.times import MS, SECOND, US, format_ms, format_span, format_utc, parse_duration
+from pcapstall.core.times import MS, SECOND, US, format_clock, format_ms, format_span, format_utc, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,11 @@ def test_no_duration(text: str) -> None:
 )
 def test_format_ms(ns: int, text: str) -> None:
     assert format_ms(ns) == text
+
+
+@given(st.integers(-(10**18), 10**19))
+def test_the_time_of_day_is_that_of_the_whole_stamp(ns: int) -> None:
+    assert format_clock(ns) == f"{format_utc(ns).split()[1][:12]} UTC"
 
 
 def test_format_utc() -> None:

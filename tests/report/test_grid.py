@@ -30,7 +30,13 @@ def test_a_hello_in_one_segment_has_no_column_for_its_span():
 
 def test_ch_close_is_shown_only_when_it_says_more_than_ch_fin():
     assert "ch_close" not in names(flow_grid([flow(1)]))
-    assert "ch_close" in names(flow_grid([flow(1), flow(2, intervals={"ch_close": 7 * MS})]))
+    both = flow_grid([flow(1), flow(2, intervals={"ch_close": 7 * MS})])
+    assert "ch_close" in names(both)
+    assert "ch_fin" not in names(both), "ch_close has the FINs too"
+    near = flow(3, intervals={"ch_fin": 500 * MS, "ch_close": 496 * MS})
+    assert "ch_close" not in names(flow_grid([flow(1), near]))
+    apart = flow(4, intervals={"ch_fin": 500 * MS, "ch_close": 400 * MS})
+    assert {"ch_fin", "ch_close"} <= set(names(flow_grid([flow(1), apart])))
 
 
 def test_open_intervals_and_absent_ones_are_told_apart():
@@ -38,7 +44,24 @@ def test_open_intervals_and_absent_ones_are_told_apart():
 
 
 def test_negative_lengths_keep_their_sign():
-    assert column(flow_grid([silent_client()]), "ch_fin") == ["-42088.5"]
+    assert column(flow_grid([flow(1, intervals={"ack_ch": -7 * MS})]), "ack_ch") == ["-7.0"]
+
+
+def test_a_close_before_the_hello_is_no_length_from_the_hello():
+    assert {"ch_fin", "ch_close"}.isdisjoint(names(flow_grid([silent_client()])))
+    assert column(flow_grid([silent_client(), flow(1)]), "ch_fin") == ["-", "812.0"]
+
+
+@pytest.mark.parametrize("flows", [[silent_client()], [silent_client(), slow_server(), refused(), alerted()]])
+def test_the_server_has_room_on_80_columns(flows):
+    fitted = flow_grid(flows).fitted(80, lambda columns: 2 * (columns - 1))
+    assert "server" in names(fitted)
+
+
+def test_how_long_a_flow_lived_goes_before_who_it_was_and_how_it_ended():
+    flows = [silent_client(), flow(2, tls_outcome="alert")]
+    keep = {column.name: column.keep for column in flow_grid(flows).columns}
+    assert keep["ch_fin"] > max(keep[name] for name in ("server", "outcome", "ack_close"))
 
 
 def test_a_column_has_as_many_decimals_as_its_smallest_length_needs():
@@ -80,7 +103,8 @@ def test_columns_go_in_the_order_of_their_importance():
     importance = {column.name: column.keep for column in whole.columns}
     assert importance[gone[0][0]] == max(importance.values())
     assert all(importance[name] > 0 for left_out in gone for name in left_out)
-    assert "cause" not in {name for left_out in gone for name in left_out}
+    assert gone[-1][-1] == "server" or "server" not in gone[-1]
+    assert all("server" not in left_out or "cause" in left_out for left_out in gone)
 
 
 def test_texts_are_shortened_before_columns_go_and_only_as_far_as_needed():

@@ -10,6 +10,7 @@ from factories import (
     alerted,
     capture,
     clean,
+    event,
     flow,
     healthy,
     hostile,
@@ -25,7 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.core.errors import UsageError
-from pcapstall.report.model import ProcessReport
+from pcapstall.report.model import EVENTS, STALL_INTERVALS, ProcessReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.prose import headline, healthy_line, numbers, worst_first
 from pcapstall.report.render import FORMATS, parse_format, render
@@ -288,6 +289,35 @@ def test_many_captures_are_counted():
 def test_with_several_captures_frames_name_theirs():
     made = report([silent_client()], captures=[capture(), capture(file="b.pcap")])
     assert "[frames 3, 9 of client.pcap]" in rendered(made)
+
+
+@pytest.mark.parametrize(
+    ("file", "captures", "said"),
+    [
+        (0, 1, "ack_ch 52.1 s (frames 3 -> 9, 18:49:02.123 UTC); outcome"),
+        (0, 2, "ack_ch 52.1 s (frames 3 -> 9 of a0.pcap, 18:49:02.123 UTC); outcome"),
+        (1, 2, "ack_ch 52.1 s (frames 3 of a0.pcap -> 9 of a1.pcap, 18:49:02.123 UTC); outcome"),
+    ],
+)
+def test_a_stall_says_where_and_when_it_is(file, captures, said):
+    one = silent_client()
+    hello = replace(one.events["client_hello_first"], file=file)
+    one = replace(one, events=one.events | {"client_hello_first": hello})
+    made = report([one], captures=[capture(file=f"a{at}.pcap") for at in range(captures)])
+    assert said in rendered(made)
+
+
+def test_an_open_stall_says_where_it_began():
+    opened = replace(slow_server(), events=slow_server().events | {"client_hello_last": event(5_000_000, 21)})
+    assert "ch_sh more than 4.5 s (from frame 21, 18:49:02.128 UTC); outcome" in rendered(report([opened]))
+    assert "ch_sh more than 4.5 s; outcome" in rendered(report([slow_server()]))
+
+
+@pytest.mark.parametrize("name", STALL_INTERVALS)
+def test_every_interval_that_can_stall_lies_between_two_events(name):
+    events = {event_name: event(at * 1_000_000, at) for at, event_name in enumerate(EVENTS, 1)}
+    one = flow(intervals={name: 10**10}, stalled=name, events=events)
+    assert re.search(rf"{name} 10\.0 s \(frames \d+ -> \d+, 18:49:02", rendered(report([one])))
 
 
 def test_long_lists_of_frames_are_counted():
