@@ -3,15 +3,11 @@
 Checks all arguments before anything is read, then reads, filters, renders and judges the conditions.
 """
 
-import sys
-
 import click
 
-from pcapstall.capture.source import STDIN, Stop
 from pcapstall.cli import destination, options, terminal
-from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
-from pcapstall.core.errors import UsageError
-from pcapstall.pipeline import Analysis, Options, analyse
+from pcapstall.cli.reading import check_inputs, exit_code, read
+from pcapstall.pipeline import Options
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.filter import compile_filter
@@ -76,34 +72,3 @@ def command(
             look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=all_flows)
             render(analysis, out, wanted, look)
     return exit_code(analysis, conditions)
-
-
-def check_inputs(captures: tuple[str, ...]) -> None:
-    """Standard input must be a pipe or a file: nobody types a capture."""
-    if "" in captures:
-        raise UsageError("the name of a capture is empty")
-    if any(capture in STDIN for capture in captures) and sys.stdin is not None and sys.stdin.isatty():
-        raise UsageError("standard input is a terminal: pipe a capture into it, tcpdump -w - | pcapstall report -")
-
-
-def read(captures: tuple[str, ...], wanted: Options) -> Analysis:
-    """Analyse ``captures``; Ctrl-C ends the reading, and progress is shown when it takes long."""
-    stop = Stop()
-    progress = terminal.Progress()
-    with terminal.ctrl_c_stops(stop):
-        try:
-            return analyse(captures, wanted, stop=stop, progress=progress)
-        finally:
-            progress.clear()
-            stop.close()
-
-
-def exit_code(analysis: Analysis, conditions: FailConditions) -> int:
-    """What the command ends with; a condition that holds is told on standard error."""
-    results = conditions.results(analysis.tally)
-    for result in results:
-        if result.holds:
-            destination.say(f"--fail-if {result.text}: {result.detail}")
-    if analysis.unreadable:
-        return UNREADABLE_INPUT
-    return CONDITION_HOLDS if any(result.holds for result in results) else OK

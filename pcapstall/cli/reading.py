@@ -1,0 +1,47 @@
+"""What the commands that read captures have in common: arguments looked at first, the reading itself, how it ends.
+
+Nothing is written to standard output here, and no command is known.
+"""
+
+import sys
+
+import click
+
+from pcapstall.capture.source import STDIN, Stop
+from pcapstall.cli import destination, terminal
+from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
+from pcapstall.core.errors import UsageError
+from pcapstall.pipeline import Analysis, Options, analyse
+from pcapstall.report.conditions import FailConditions
+
+
+def check_inputs(captures: tuple[str, ...]) -> None:
+    """Standard input must be a pipe or a file: nobody types a capture."""
+    if "" in captures:
+        raise UsageError("the name of a capture is empty")
+    if any(capture in STDIN for capture in captures) and sys.stdin is not None and sys.stdin.isatty():
+        name = click.get_current_context().info_name
+        raise UsageError(f"standard input is a terminal: pipe a capture into it, tcpdump -w - | pcapstall {name} -")
+
+
+def read(captures: tuple[str, ...], wanted: Options) -> Analysis:
+    """Analyse ``captures``; Ctrl-C ends the reading, and progress is shown when it takes long."""
+    stop = Stop()
+    progress = terminal.Progress()
+    with terminal.ctrl_c_stops(stop):
+        try:
+            return analyse(captures, wanted, stop=stop, progress=progress)
+        finally:
+            progress.clear()
+            stop.close()
+
+
+def exit_code(analysis: Analysis, conditions: FailConditions) -> int:
+    """What the command ends with; a condition that holds is told on standard error."""
+    results = conditions.results(analysis.tally)
+    for result in results:
+        if result.holds:
+            destination.say(f"--fail-if {result.text}: {result.detail}")
+    if analysis.unreadable:
+        return UNREADABLE_INPUT
+    return CONDITION_HOLDS if any(result.holds for result in results) else OK
