@@ -9,9 +9,10 @@ from typing import Final
 
 from pcapstall.core.times import format_clock, format_span
 from pcapstall.report.flow_grid import outcome_of
+from pcapstall.report.happening import what_happened
 from pcapstall.report.model import CaptureReport, EventReport, Evidence, FlowReport
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.prose import numbers, what_happened
+from pcapstall.report.prose import numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any, Final, TextIO
 from pcapstall.report import to_html, to_jira, to_markdown, to_table
 from pcapstall.report.flow_grid import LEGENDS
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
+from pcapstall.report.markup import Markup, grid_lines
 from pcapstall.report.model import INTERVALS, SCHEMA, IntervalSummary
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.percentiles import SummaryRow, outcome_counts, ranks_of
@@ -143,22 +144,8 @@ def _table(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Itera
         yield from to_table.wrap(_unit(rows) + no_room, options.width or to_table.LEGEND_WIDTH, "  ")
 
 
-def _markdown(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:
-    yield f"**{to_markdown.escape(headline(rows, by))}**"
-    for grid in _grids(rows, by):
-        yield ""
-        yield from to_markdown.table_lines(grid)
-    yield ""
-    yield to_markdown.escape(_unit(rows))
-
-
-def _jira(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:
-    yield f"*{to_jira.escape(headline(rows, by))}*"
-    for grid in _grids(rows, by):
-        yield ""
-        yield from to_jira.table_lines(grid)
-    yield ""
-    yield to_jira.escape(_unit(rows))
+def _markup(rows: Sequence[SummaryRow], by: str, markup: Markup) -> Iterator[str]:
+    return grid_lines(headline(rows, by), _grids(rows, by), _unit(rows), markup)
 
 
 def _html(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:
@@ -239,7 +226,7 @@ _DATA: Final[dict[str, Callable[[Sequence[SummaryRow], str], Iterator[str]]]] = 
 }
 _PAGES: Final[dict[str, Callable[[Sequence[SummaryRow], str, RenderOptions], Iterator[str]]]] = {
     "table": _table,
-    "markdown": _markdown,
-    "jira": _jira,
+    "markdown": lambda rows, by, _: _markup(rows, by, to_markdown.MARKUP),
+    "jira": lambda rows, by, _: _markup(rows, by, to_jira.MARKUP),
     "html": _html,
 }

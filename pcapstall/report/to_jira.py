@@ -4,14 +4,14 @@ Sentences are escaped, so that nothing from a capture becomes a macro, a mention
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, TextIO
 
-from pcapstall.report import flow_grid, prose, stories
+from pcapstall.report import stories
 from pcapstall.report.grid import BAD, Grid
-from pcapstall.report.model import FlowReport, Report
+from pcapstall.report.markup import Markup, report_lines
+from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.to_table import legend
 from pcapstall.report.untrusted import printable
 
 _SPECIAL: Final = re.compile(
@@ -32,34 +32,8 @@ _BLOCK: Final = re.compile(r"^(?=[#*|-]|h[1-6]\.|bq\.)")
 
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write the report."""
-    flows = prose.worst_first(list(report.flows))
-    for line in _lines(report, flows, options):
+    for line in report_lines(report, options, MARKUP):
         out.write(line + "\n")
-
-
-def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) -> Iterator[str]:
-    yield f"*{escape(prose.headline(report, flows))}*"
-    yield ""
-    for fact in prose.what_was_read(report):
-        yield f"* {escape(fact)}"
-    if flows:
-        grid = flow_grid.flow_grid(flows)
-        yield ""
-        yield from table_lines(grid)
-        yield ""
-        yield escape(legend(grid))
-    healthy = prose.healthy_line(report, bool(flows))
-    if healthy:
-        yield ""
-        yield escape(healthy)
-    told = stories.to_be_told(flows, options)
-    for flow in told:
-        yield ""
-        yield from _story_lines(stories.tell(flow, report.captures))
-    untold = stories.untold_line(flows, told)
-    if untold:
-        yield ""
-        yield escape(untold)
 
 
 def _story_lines(story: stories.Story) -> Iterator[str]:
@@ -101,3 +75,7 @@ def escape(text: str) -> str:
 def _escaped(match: re.Match[str]) -> str:
     piece = match[0]
     return _ENTITIES.get(piece) or "".join("\\" + character for character in piece)
+
+
+MARKUP: Final = Markup("*", "*", escape, table_lines, _story_lines)
+"""Jira's wiki markup, for whatever is made of the same parts."""

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, TextIO
 
-from pcapstall.report import flow_grid, prose, stories
+from pcapstall.report import stories
 from pcapstall.report.grid import ABSENT, BAD, Grid, GridColumn
-from pcapstall.report.model import FlowReport, Report
+from pcapstall.report.markup import Markup, report_lines
+from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.to_table import legend
 from pcapstall.report.untrusted import printable
 
 _SPECIAL: Final = re.compile(r"[\\`*\[\]|~<>&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -25,34 +25,8 @@ _BREAKS: Final = re.compile(r"(@|#(?=\d)|!(?=\d)|://|\bwww(?=\.))")
 
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write the report."""
-    flows = prose.worst_first(list(report.flows))
-    for line in _lines(report, flows, options):
+    for line in report_lines(report, options, MARKUP):
         out.write(line + "\n")
-
-
-def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) -> Iterator[str]:
-    yield f"**{escape(prose.headline(report, flows))}**"
-    yield ""
-    for fact in prose.what_was_read(report):
-        yield f"- {escape(fact)}"
-    if flows:
-        grid = flow_grid.flow_grid(flows)
-        yield ""
-        yield from table_lines(grid)
-        yield ""
-        yield escape(legend(grid))
-    healthy = prose.healthy_line(report, bool(flows))
-    if healthy:
-        yield ""
-        yield escape(healthy)
-    told = stories.to_be_told(flows, options)
-    for flow in told:
-        yield ""
-        yield from _story_lines(stories.tell(flow, report.captures))
-    untold = stories.untold_line(flows, told)
-    if untold:
-        yield ""
-        yield escape(untold)
 
 
 def _story_lines(story: stories.Story) -> Iterator[str]:
@@ -125,3 +99,7 @@ def code(text: str) -> str:
     """``text`` as a code span; a backtick in it becomes an apostrophe."""
     shown = printable(text).replace("`", "'")
     return f"`{shown}`"
+
+
+MARKUP: Final = Markup("**", "-", escape, table_lines, _story_lines)
+"""Markdown, for whatever is made of the same parts."""

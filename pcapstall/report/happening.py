@@ -1,0 +1,113 @@
+"""What went wrong with one flow, in a sentence: by the interval that stalled, else by the outcome.
+
+Plain text, not yet escaped. A report's own sentences are in `prose`, what is told of a flow at length in `stories`.
+"""
+
+from typing import Final
+
+from pcapstall.core.times import format_span
+from pcapstall.report.model import FlowReport
+
+_STALLED: Final = {
+    "syn_synack": ("{client} got its SYN-ACK {span} after the first SYN", "{client} got no SYN-ACK within {span}"),
+    "synack_ack": (
+        "{client} acknowledged the SYN-ACK after {span}",
+        "{client} had not acknowledged the SYN-ACK after {span}",
+    ),
+    "ack_ch": (
+        "the ClientHello of {client} came {span} after the TCP handshake",
+        "no ClientHello of {client} came within {span} of the TCP handshake",
+    ),
+    "ch_span": (
+        "the ClientHello of {client} took {span} from its first to its last byte",
+        "the ClientHello of {client} was still incomplete after {span}",
+    ),
+    "ch_ack": (
+        "{server} acknowledged the ClientHello of {client} after {span}",
+        "{server} had not acknowledged the ClientHello of {client} after {span}",
+    ),
+    "ch_sh": (
+        "{server} answered the ClientHello of {client} after {span}",
+        "{server} had not answered the ClientHello of {client} after {span}",
+    ),
+    "hrr_ch2": (
+        "{client} answered the HelloRetryRequest after {span}",
+        "{client} had not answered the HelloRetryRequest after {span}",
+    ),
+    "ch2_sh": (
+        "{server} answered the second ClientHello of {client} after {span}",
+        "{server} had not answered the second ClientHello of {client} after {span}",
+    ),
+    "sh_cfin": (
+        "{client} finished the TLS handshake {span} after the ServerHello",
+        "{client} had not finished the TLS handshake {span} after the ServerHello",
+    ),
+}
+"""What happened, by the interval that stalled: when it ended, and while it is open."""
+
+_CLIENT_SILENT: Final = (
+    "{client} sent its ClientHello {span} after the TCP handshake",
+    "{client} had sent no ClientHello {span} after the TCP handshake",
+)
+"""ack_ch when the client's side is known to be the cause; otherwise it is not known when the hello was sent."""
+
+_FAILED: Final = {
+    "refused": "{server} refused the connection of {client}",
+    "filtered": "{server} answered no SYN of {client}",
+    "prohibited": "an ICMP error refused the connection of {client} to {server}",
+    "reset_during_handshake": "the TCP handshake of {client} with {server} was reset",
+    "alert": "the TLS handshake of {client} with {server} ended with an alert",
+    "closed_before_client_hello": "the connection of {client} to {server} was closed before any ClientHello",
+    "partial_client_hello": "the ClientHello of {client} to {server} never became complete",
+    "no_server_hello": "{server} never answered the ClientHello of {client}",
+    "reset_by_server": "{server} reset the connection of {client}",
+    "closed_by_server": "{server} closed the connection of {client}",
+    "client_gave_up": "{client} gave up on {server}",
+    "client_rejected_likely": "{client} probably rejected what {server} sent",
+}
+
+
+def what_happened(flow: FlowReport) -> str:
+    """What went wrong with a stalled or failed flow, without a full stop."""
+    names = {"client": flow.client, "server": flow.server}
+    length = flow.stalled_ns
+    if flow.stalled is None or length is None or flow.stalled not in _STALLED:
+        outcome = flow.tls_outcome if flow.tls_outcome in _FAILED else flow.tcp_outcome
+        said = _FAILED.get(outcome, "the connection of {client} to {server} failed").format(**names)
+        return said + _alert(flow) + _cause(flow)
+    is_open = flow.intervals_ns.get(flow.stalled) is None
+    templates = _STALLED[flow.stalled]
+    if flow.stalled == "ack_ch" and flow.side == "client":
+        templates = _CLIENT_SILENT
+    said = templates[is_open].format(span=format_span(length), **names)
+    return said + _closing(flow, is_open) + _cause(flow)
+
+
+def _closing(flow: FlowReport, is_open: bool) -> str:
+    """How the connection ended meanwhile."""
+    verb = "reset the connection" if flow.close_kind == "rst" else "closed"
+    at = flow.intervals_ns.get("ack_close")
+    if flow.stalled == "ack_ch" and at is not None and flow.closed_by is not None:
+        return f"; the {flow.closed_by} {'' if is_open else 'had '}{verb} at {format_span(at)}"
+    if is_open and flow.closed_by is not None:
+        return f"; then the {flow.closed_by} {verb}"
+    return "; the capture ends there" if is_open and "near_capture_end" in flow.flags else ""
+
+
+def _alert(flow: FlowReport) -> str:
+    if flow.tls_outcome != "alert" or not flow.alerts:
+        return ""
+    alert = flow.alerts[0]
+    return f": {alert.description or 'encrypted'}, sent by the {alert.side}"
+
+
+def _cause(flow: FlowReport) -> str:
+    if flow.cause is None:
+        return ""
+    sure = f", {flow.confidence} confidence" if flow.confidence else ""
+    return f" ({cause_words(flow.cause)}{sure})"
+
+
+def cause_words(cause: str) -> str:
+    """A cause as a sentence has it."""
+    return "cause unknown" if cause == "unknown" else cause.replace("_", " ")
