@@ -23,7 +23,10 @@ PROGRAM: Final = "pcapstall"
 COMPLETE: Final = "_PCAPSTALL_COMPLETE"
 """The variable by which a shell asks for completions (click's documentation, "Shell Completion")."""
 
-COMMANDS: Final = {"report": "pcapstall.cli.report_command"}
+COMMANDS: Final = {
+    "report": "pcapstall.cli.report_command",
+    "summary": "pcapstall.cli.summary_command",
+}
 """Name of each command and the module whose `command` it is."""
 
 

@@ -1,0 +1,96 @@
+"""`pcapstall summary`: how long each step takes with each server, SNI or client, and how the connections ended.
+
+Every flow is counted and none is kept as a row. What is to be mistrusted of a capture is told on standard error, for
+the output of every format is the numbers alone.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import click
+
+from pcapstall.cli import destination, options, terminal
+from pcapstall.cli.reading import check_inputs, exit_code, read
+from pcapstall.pipeline import Analysis, Options
+from pcapstall.report.conditions import FailConditions
+from pcapstall.report.filter import compile_filter
+from pcapstall.report.model import FlowReport
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.percentiles import GROUPS, Tally, summarise
+from pcapstall.report.prose import what_was_read
+from pcapstall.report.render import parse_format
+from pcapstall.report.summary import render_summary
+from pcapstall.report.thresholds import parse_thresholds
+
+
+@click.command("summary")
+@options.add_options(
+    options.captures_argument,
+    click.option(
+        "--by",
+        type=click.Choice(GROUPS),
+        default="server",
+        show_default=True,
+        help="What to group flows by: the server's endpoint, the name asked for in the ClientHello, or the"
+        " client's address.",
+    ),
+    options.format_option,
+    options.output_option,
+    options.filter_option,
+    options.slow_option,
+    options.at_option,
+    options.tls_option,
+    options.fail_if_option,
+)
+def command(
+    captures: tuple[str, ...],
+    by: str,
+    wanted: str,
+    output: str | None,
+    filter_text: str | None,
+    slow: tuple[str, ...],
+    at: str | None,
+    tls_ports: tuple[int, ...],
+    fail_if: tuple[str, ...],
+) -> int:
+    """Sum up the flows of CAPTURE by server, SNI or client: outcomes, and percentiles of each interval.
+
+    CAPTURE is as in pcapstall report. Those with most stalls come first.
+
+    \b
+    Exit status: 0 done, 1 a --fail-if condition holds, 2 wrong usage, 3 an input cannot be read.
+    """
+    wanted = options.chosen_format(wanted, output)
+    parse_format(wanted)
+    keep = compile_filter(filter_text) if filter_text is not None else None
+    conditions = FailConditions(fail_if)
+    thresholds_ns = parse_thresholds(slow)
+    check_inputs(captures)
+    destination.check(output, captures)
+    analysis = read(
+        captures, Options(thresholds_ns=thresholds_ns, at=at or "", tls_ports=frozenset(tls_ports), all_flows=True)
+    )
+    counted = Tally()
+    rows = summarise(_counted(analysis, keep, conditions, counted), by)
+    for error in analysis.unreadable:
+        destination.complain(error)
+    for doubt in what_was_read(analysis)[1:]:
+        destination.say(doubt)
+    if filter_text is not None and not rows and analysis.captures:
+        destination.say(f"none of {analysis.totals.flows} flows matches the filter {filter_text}")
+    if analysis.captures:
+        with destination.opened(output) as out:
+            look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out))
+            render_summary(rows, by, out, wanted, look)
+    return exit_code(replace(analysis, tally=counted), conditions)
+
+
+def _counted(
+    analysis: Analysis, keep: Callable[[FlowReport], bool] | None, conditions: FailConditions, tally: Tally
+) -> Iterator[FlowReport]:
+    """The flows for which ``keep`` holds, each shown to ``conditions`` and added to ``tally`` as it passes."""
+    for flow in analysis.flows:
+        if keep is None or keep(flow):
+            conditions.add(flow)
+            tally.add(flow)
+            yield flow
