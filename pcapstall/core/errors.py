@@ -20,16 +20,3 @@ class InputError(PcapstallError):
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
-
-
-class DamageError(PcapstallError):
-    """An input is damaged from here on; what came before was read."""
-
-    def __init__(self, path: str, what: str, frame: int, offset: int, needed: int, got: int) -> None:
-        super().__init__(f"{path}: frame {frame}, offset {offset}: {what}: needed {needed}, got {got}")
-        self.path = path
-        self.what = what
-        self.frame = frame
-        self.offset = offset
-        self.needed = needed
-        self.got = got

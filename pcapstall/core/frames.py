@@ -11,9 +11,6 @@ from mypy_extensions import i64
 _FILE_SHIFT: Final = 40
 _FRAME_MASK: Final = (1 << 40) - 1
 
-UNSEEN: Final = 0
-"""The reference of an event that was not seen."""
-
 
 def frame_ref(file_index: i64, frame: i64) -> i64:
     """Name frame ``frame`` (from 1) of file ``file_index`` (from 0)."""

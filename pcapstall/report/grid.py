@@ -17,7 +17,6 @@ _NOTHING: Final = (ABSENT, "0.0")
 
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:[]+->%, " + ELLIPSIS)
 
-PLAIN_MARK: Final = ""
 BAD: Final = "bad"
 """The cell of an interval that stalled."""
 WARN: Final = "warn"

@@ -1,9 +1,12 @@
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
 from factories import flow, refused, silent_client, slow_server
 
+from pcapstall.diagnose.outcome import Outcome
+from pcapstall.report.columns import TCP_OUTCOMES, TLS_OUTCOMES
 from pcapstall.report.model import EVENTS, INTERVALS, STALL_INTERVALS, is_failed
 
 FLOW_STATE = Path(__file__).parents[2] / "pcapstall" / "flows" / "flow.py"
@@ -41,6 +44,17 @@ def test_lifetimes_are_not_stalls():
 def test_what_counts_as_failed(tcp, tls, flags, failed):
     assert is_failed(tcp, tls, flags) is failed
     assert flow(tcp_outcome=tcp, tls_outcome=tls, flags=flags).failed is failed
+
+
+def test_the_scan_counts_the_same_flows_as_failed():
+    """It has a table of its own, which is compiled and reads no report."""
+    outcome = Outcome()
+    for outcome.tcp, outcome.tls in product(TCP_OUTCOMES, ("", *TLS_OUTCOMES)):
+        for cut in product((False, True), repeat=6):
+            outcome.near_capture_end, outcome.one_sided, outcome.snaplen_cut = cut[:3]
+            outcome.late_hello, outcome.copies, outcome.may_be_early_data = cut[3:]
+            flags = outcome.flags()
+            assert outcome._failed() is is_failed(outcome.tcp, outcome.tls or None, flags), (outcome.tcp, flags)
 
 
 def test_the_stall_is_as_long_as_its_interval_closed_or_open():
