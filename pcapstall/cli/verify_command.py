@@ -1,0 +1,205 @@
+"""`pcapstall verify`: the same measures by tshark beside ours, and where the two readings differ.
+
+Checks its arguments and tshark before anything is read. How tshark is asked and what is compared is the pipeline's.
+"""
+
+import glob
+import os
+import signal
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from pcapstall.capture.source import STDIN, Stop
+from pcapstall.cli import destination, options, terminal
+from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
+from pcapstall.core.errors import InputError, PcapstallError, UsageError
+from pcapstall.core.times import SECOND, parse_duration
+from pcapstall.report.comparison_model import FileComparison
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.to_comparison import FORMATS
+from pcapstall.report.untrusted import printable
+
+if TYPE_CHECKING:
+    from pcapstall.pipeline.second_opinion import SecondOpinion
+
+_PROGRESS_AFTER_S: Final = 1.0
+
+
+@click.command("verify")
+@click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
+@click.option(
+    "-f", "--format", "wanted", type=click.Choice(FORMATS), default="table", show_default=True, help="How to show it."
+)
+@options.output_option
+@click.option("--all", "everything", is_flag=True, help="Show every value of every flow, not only the differences.")
+@click.option(
+    "--keylog",
+    type=click.Path(exists=True, dir_okay=False, readable=True),
+    metavar="FILE",
+    help="Secrets that a TLS program wrote (SSLKEYLOGFILE): tshark decrypts with them, and what that adds is shown.",
+)
+@click.option(
+    "-d",
+    "--decode-as",
+    multiple=True,
+    metavar="RULE",
+    help="Handed to tshark, which reads some tunnels and protocols only on their own ports: udp.port==4000,vxlan.",
+)
+@click.option(
+    "--timeout",
+    metavar="TIME",
+    help="Give tshark up when it prints nothing for TIME. [default: 30 s and 1 s for every 2 MB of the file]",
+)
+def command(
+    captures: tuple[str, ...],
+    wanted: str,
+    output: str | None,
+    everything: bool,
+    keylog: str | None,
+    decode_as: tuple[str, ...],
+    timeout: str | None,
+) -> int:
+    """Read CAPTURE with tshark, too, and list where the two readings differ.
+
+    Compared, flow by flow: endpoints, SNI, TLS version, alerts, and the frames and times of SYN, SYN-ACK, ACK,
+    ClientHello, ServerHello, FIN and RST. A difference whose reason is known is listed with it. Flows that pcapstall
+    cannot read, such as those of an unknown link type, are measured by tshark alone.
+
+    CAPTURE is a file, for it is read twice. Each is compared by itself, as tshark counts frames by file.
+
+    \b
+    Exit status: 0 all values are the same, or differ for a known reason; 1 a difference is unexplained;
+    2 wrong usage; 3 pcapstall or tshark cannot read a file at all, or there is no tshark.
+    """
+    silence_s = _patience(timeout)
+    paths = _files(captures)
+    destination.check(output, paths)
+    with _signals_interrupt():
+        # pyshark takes a quarter of a second to import; --help and wrong usage need not wait for it.
+        from pcapstall.pipeline.second_opinion import SecondOpinion
+
+        opinion = SecondOpinion(keylog, decode_as, silence_s)
+        files, failed = _verify(paths, opinion)
+    if files:
+        _show(files, opinion, wanted, output, everything)
+    if failed:
+        return UNREADABLE_INPUT
+    unexplained = any(value.why is None for file in files for flow in file.flows for value in flow.differences)
+    return CONDITION_HOLDS if unexplained else OK
+
+
+def _patience(timeout: str | None) -> float | None:
+    if timeout is None:
+        return None
+    try:
+        silence_ns = parse_duration(timeout)
+    except ValueError as error:
+        raise UsageError(f"--timeout: {error}") from error
+    if silence_ns <= 0:
+        raise UsageError(f"--timeout {timeout}: it must be longer than nothing")
+    return silence_ns / SECOND
+
+
+def _files(captures: tuple[str, ...]) -> list[str]:
+    """The files named, patterns expanded; UsageError for a pipe, InputError when a name stands for nothing."""
+    paths: list[str] = []
+    for capture in captures:
+        if capture in STDIN:
+            raise UsageError("verify reads a capture twice, so standard input will not do: save it to a file first")
+        found = [capture] if os.path.lexists(capture) else sorted(glob.glob(capture))
+        if not found:
+            raise InputError(capture, "there is no such file")
+        paths += [path for path in found if path not in paths]
+    for path in paths:
+        if stat.S_ISFIFO(_mode(path)):
+            raise UsageError(f"verify reads a capture twice, so the pipe {path} will not do: save it to a file first")
+        if not stat.S_ISREG(_mode(path)):
+            raise InputError(path, "is not a file")
+    return paths
+
+
+def _mode(path: str) -> int:
+    try:
+        return os.stat(path).st_mode
+    except OSError as error:
+        raise InputError(path, error.strerror or "cannot be read") from error
+
+
+def _verify(paths: list[str], opinion: "SecondOpinion") -> tuple[list[FileComparison], bool]:
+    """Every file's comparison, and whether one of them could not be read by either."""
+    from pcapstall.pipeline.verify import verify_file
+
+    files: list[FileComparison] = []
+    failed = False
+    for path in paths:
+        stop, progress = Stop(), terminal.Progress()
+        try:
+            with _waiting(f"tshark reads {path}"):
+                file, unread = verify_file(path, opinion, stop=stop, progress=progress)
+        except PcapstallError as error:
+            destination.complain(error)
+            failed = True
+            continue
+        finally:
+            progress.clear()
+            stop.close()
+        if unread is not None:
+            destination.complain(unread)
+            failed = True
+        files.append(file)
+    return files, failed
+
+
+def _show(
+    files: list[FileComparison], opinion: "SecondOpinion", wanted: str, output: str | None, everything: bool
+) -> None:
+    from pcapstall.pipeline.verify import comparison
+    from pcapstall.report.to_comparison import render
+
+    with destination.opened(output) as out:
+        look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=everything)
+        render(comparison(files, opinion), out, wanted, look)
+
+
+@contextmanager
+def _waiting(text: str) -> Iterator[None]:
+    """Say on standard error what takes so long, if it does, and only on a terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+
+    def show() -> None:
+        sys.stderr.write(f"\r\x1b[K{printable(text)}")
+        sys.stderr.flush()
+
+    timer = threading.Timer(_PROGRESS_AFTER_S, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+
+@contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """SIGTERM ends the command as Ctrl-C does, so that no tshark is left behind."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

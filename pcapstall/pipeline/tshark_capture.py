@@ -1,0 +1,266 @@
+"""Runs tshark over a capture through pyshark, and turns everything that can go wrong with that into one sentence.
+
+pyshark is imported here and nowhere else, and this module only by what asks for a second opinion. The event loop is
+our own and closed again, tshark never outlives it. What the packets mean is not known here.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyshark
+from pyshark.capture.capture import TSharkCrashException
+from pyshark.tshark.output_parser.tshark_xml import TsharkXmlParser
+
+from pcapstall.core.errors import PcapstallError
+
+INSTALL: Final = (
+    "install it with `apt install tshark` (Debian, Ubuntu), `dnf install wireshark-cli` (Fedora) or "
+    "`brew install wireshark` (macOS)"
+)
+OLDEST: Final = (3, 0)
+"""Since 3.0 tshark has the preferences that are set here, and calls TLS tls."""
+START_S: Final = 20.0
+"""How long tshark may take to tell its version."""
+
+_MAC_APP: Final = "/Applications/Wireshark.app/Contents/MacOS/tshark"
+_VERSION: Final = re.compile(r"TShark[^\n]*?(\d+)\.(\d+)\.(\d+)")
+_DAMAGED: Final = re.compile(r"cut short|damaged|corrupt", re.IGNORECASE)
+_NO_COMPLAINT: Final = re.compile(r"Running as user .* could be dangerous|^\s*$")
+_PDML_START: Final = b"<?xml"
+_PACKET_MAX: Final = 64 << 20
+"""More than this without the end of a packet is no output of tshark."""
+_STDERR_KEPT: Final = 8192
+_LAST_WORDS_S: Final = 2.0
+"""How long to wait for what a killed tshark had printed, and for its end."""
+_GENERAL: Final = ("num", "len", "caplen", "timestamp")
+"""What pyshark itself reads of a packet."""
+
+_LEAKS: Final = (
+    TSharkCrashException,
+    SyntaxError,  # lxml.etree.XMLSyntaxError is one
+    AttributeError,
+    IndexError,
+    KeyError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What pyshark lets through when tshark's output is not what it expects."""
+
+
+class TsharkError(PcapstallError):
+    """tshark is missing, too old, or did not do its work; the text is one sentence."""
+
+
+class _SilenceError(Exception):
+    """tshark printed nothing for too long."""
+
+
+class _JunkError(Exception):
+    """What came is no PDML."""
+
+
+class Tshark:
+    """The tshark that is installed. TsharkError when there is none that works."""
+
+    def __init__(self) -> None:
+        found = shutil.which("tshark") or (_MAC_APP if os.access(_MAC_APP, os.X_OK) else None)
+        if found is None:
+            raise TsharkError(f"there is no tshark on this system, and verify asks it: {INSTALL}")
+        self.path = found
+        self.version = _version(found)
+        """``4.0.17``."""
+
+
+def _version(path: str) -> str:
+    try:
+        answer = subprocess.run(
+            [path, "--version"], check=False, capture_output=True, timeout=START_S, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        raise TsharkError(f"{path} --version did not answer in {START_S:g} s") from None
+    except OSError as error:
+        raise TsharkError(f"{path} cannot be started: {error.strerror or error}") from None
+    match = _VERSION.search(answer.stdout.decode(errors="replace"))
+    if match is None:
+        raise TsharkError(f"{path} does not say its version, so it is no tshark: {INSTALL}")
+    numbers = tuple(map(int, match.groups()))
+    if numbers[:2] < OLDEST:
+        raise TsharkError(f"{path} is version {'.'.join(match.groups())}; 3.0 or newer is needed: {INSTALL}")
+    return ".".join(match.groups())
+
+
+class _Pdml(TsharkXmlParser):  # type: ignore[misc]
+    """pyshark's reader of PDML with an end to its patience."""
+
+    def __init__(self, silence_s: float, fields: Sequence[str]) -> None:
+        super().__init__()
+        self._silence_s = silence_s
+        self._begun = False
+        # A ClientHello has 200 lines of PDML, most of them leaves: `    <field name="tls.ciphersuite" .../>`.
+        wanted = b"|".join(re.escape(name).encode() for name in (*_GENERAL, *fields))
+        self._unwanted = re.compile(rb'^ *<field name="(?!(?:' + wanted + rb')")[^\n]*/>\n', re.MULTILINE)
+
+    async def get_packets_from_stream(self, stream: Any, existing_data: bytes, got_first_packet: bool = True) -> Any:
+        try:
+            async with asyncio.timeout(self._silence_s):
+                packet, data = await super().get_packets_from_stream(stream, existing_data, got_first_packet)
+        except TimeoutError:
+            raise _SilenceError from None
+        if not self._begun and len(data) >= len(_PDML_START):
+            self._begun = True
+            if not data.startswith(_PDML_START):
+                raise _JunkError
+        if packet is None and len(data) > _PACKET_MAX:
+            raise _JunkError
+        return packet, data
+
+    def _parse_single_packet(self, packet: bytes) -> Any:
+        return super()._parse_single_packet(self._unwanted.sub(b"", packet))
+
+
+class _Capture(pyshark.FileCapture):  # type: ignore[misc]
+    """pyshark's FileCapture that lets tshark end by itself and remembers how it did."""
+
+    def __init__(self, path: str, tshark: str, parser: _Pdml, patience_s: float, **options: Any) -> None:
+        super().__init__(path, keep_packets=False, **options)
+        self._tshark = tshark
+        self._parser = parser
+        self._patience_s = patience_s
+        self.returncode: int | None = None
+        self.stderr = b""
+
+    def _get_tshark_path(self) -> str:
+        # pyshark would first look into a config.ini in the working directory, whoever put it there.
+        return self._tshark
+
+    def _setup_tshark_output_parser(self) -> _Pdml:
+        return self._parser
+
+    async def _handle_process_stderr_forever(self, stderr: Any) -> None:
+        while chunk := await stderr.read(4096):
+            self.stderr = (self.stderr + chunk)[-_STDERR_KEPT:]
+
+    async def _cleanup_subprocess(self, process: Any) -> None:
+        if process.returncode is None and self._eof_reached:
+            # At the end of its output tshark is about to exit: its code says whether it was the end.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), self._patience_s)
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            with contextlib.suppress(TimeoutError):
+                # asyncio waits for the end of the pipes, too, and stops reading one that holds enough.
+                await asyncio.wait_for(process.stdout.read(), _LAST_WORDS_S)
+                await asyncio.wait_for(process.wait(), _LAST_WORDS_S)
+        elif self.returncode is None and self._eof_reached:
+            self.returncode = process.returncode
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What tshark is asked."""
+
+    display_filter: str
+    protocols: Sequence[str]
+    """Their layers are printed, the others' names alone."""
+    fields: Sequence[str]
+    """The leaves of those layers that are of interest."""
+    preferences: Mapping[str, str]
+    decode_as: Sequence[str] = ()
+    """``udp.port==8472,vxlan``."""
+
+    def arguments(self) -> list[str]:
+        """tshark's. The filter is among them, for pyshark would run `tshark -v` to know how to pass it."""
+        arguments = ["-J", " ".join(self.protocols), "-Y", self.display_filter]
+        for rule in self.decode_as:
+            arguments += ["-d", rule]
+        for name, value in self.preferences.items():
+            arguments += ["-o", f"{name}:{value}"]
+        return arguments
+
+
+class TsharkRun:
+    """One reading of one file."""
+
+    def __init__(self, tshark: Tshark, path: str, question: Question, silence_s: float) -> None:
+        self.warning = ""
+        """Where tshark found the file damaged; empty when it did not."""
+        self._tshark = tshark
+        self._path = path
+        self._question = question
+        self._silence_s = silence_s
+        """How long tshark may print nothing."""
+
+    def feed(self, take: Callable[[Any], None]) -> None:
+        """Hand pyshark's packets to ``take``, one after the other. TsharkError when it cannot be done.
+
+        Whatever ``take`` raises, and Ctrl-C, comes through; tshark is gone by then.
+        """
+        count = 0
+        parser = _Pdml(self._silence_s, self._question.fields)
+        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+            capture = _Capture(
+                self._path,
+                self._tshark.path,
+                parser,
+                self._silence_s,
+                eventloop=runner.get_loop(),
+                custom_parameters=self._question.arguments(),
+            )
+            packets = iter(capture)
+            try:
+                while (packet := self._next(packets, count)) is not None:
+                    count += 1
+                    take(packet)
+            finally:
+                packets.close()
+                capture.close()
+        self._judge_end(capture.returncode, capture.stderr.decode(errors="replace"), count)
+
+    def _next(self, packets: Iterator[Any], count: int) -> Any:
+        try:
+            return next(packets, None)
+        except _SilenceError:
+            raise self._error(f"printed nothing for {self._silence_s:g} s and was ended") from None
+        except _JunkError:
+            raise self._error(f"printed something else than PDML after {_packets(count)}") from None
+        except OSError as error:
+            raise self._error(f"could not be run: {error.strerror or error}") from None
+        except _LEAKS as error:
+            raise self._error(f"printed what pyshark cannot read after {_packets(count)} ({error!r})") from None
+
+    def _judge_end(self, returncode: int | None, stderr: str, count: int) -> None:
+        if returncode == 0:
+            return
+        lines = [line.strip() for line in stderr.splitlines() if not _NO_COMPLAINT.search(line)]
+        said = " ".join(lines).removeprefix("tshark: ")
+        if returncode is None:
+            raise self._error(f"closed its output after {_packets(count)} and did not end")
+        if returncode < 0:
+            raise self._error(f"crashed ({_signal_name(-returncode)}) after {_packets(count)}")
+        if not _DAMAGED.search(said):
+            raise self._error(said or f"ended with exit status {returncode} after {_packets(count)}")
+        self.warning = said
+
+    def _error(self, what: str) -> TsharkError:
+        return TsharkError(f"{self._path}: tshark {self._tshark.version}: {what}")
+
+
+def _packets(count: int) -> str:
+    return "1 packet" if count == 1 else f"{count} packets"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

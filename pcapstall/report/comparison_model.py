@@ -1,0 +1,132 @@
+"""Two readings of the same captures side by side, as values: what tshark saw, and where that differs from ours.
+
+Nothing here reads, decides or draws. Times are integer nanoseconds since the Unix epoch; what was not seen is None.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pcapstall.report.model import EventReport, FlowReport
+
+SCHEMA: Final = 1
+"""Of the JSON of a comparison; keys keep their names and meaning within a number."""
+
+COMPARED_EVENTS: Final = (
+    "syn",
+    "syn_ack",
+    "ack",
+    "client_hello_first",
+    "client_hello_last",
+    "hello_retry",
+    "client_hello2_first",
+    "client_hello2_last",
+    "server_hello_first",
+    "server_hello_last",
+    "client_fin",
+    "server_fin",
+    "client_rst",
+    "server_rst",
+)
+"""The events that both readings have, in the order of a handshake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """When and in which frame tshark saw something."""
+
+    frame: int
+    ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAlert:
+    """An alert that was sent in the clear."""
+
+    side: str
+    level: str
+    description: str
+    frame: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decrypted:
+    """What tshark could read only with the session's secrets."""
+
+    side: str
+    what: str
+    """``finished``, ``alert warning close_notify``, ``encrypted_extensions``."""
+    at: Seen
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFlow:
+    """One TCP stream of tshark."""
+
+    streams: tuple[int, ...]
+    """`tcp.stream`; more than one when tshark began a new one in the middle, see `strays`."""
+    client: str
+    server: str
+    direction_source: str
+    """syn, syn_ack, client_hello, or first_seen: tshark says nothing, the sender of the first frame is taken."""
+    first_frame: int
+    sni: str | None
+    version: str | None
+    """The one the server chose."""
+    events: Mapping[str, Seen | None]
+    """By name, those of `COMPARED_EVENTS`."""
+    alerts: Sequence[SeenAlert] = ()
+    decrypted: Sequence[Decrypted] = ()
+    strays: Mapping[str, int] = field(default_factory=dict)
+    """What tshark counted among its packets though nobody sent it there: ``icmp_quote`` or ``damaged_header``, and the
+    frame. tshark began another stream, or this one, with it."""
+    told_tls: bool = False
+    """tshark was told that the server's port speaks TLS, for by itself it takes it for another protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One thing that both readings have to say about a flow."""
+
+    name: str
+    ours: EventReport | str | None
+    theirs: Seen | str | None
+    equal: bool
+    why: str | None = None
+    """The name of the known difference that this is; None for one that nobody can explain."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowComparison:
+    """A flow as both readings have it, or the only one that does."""
+
+    ours: FlowReport | None
+    theirs: SeenFlow | None
+    values: Sequence[Value]
+
+    @property
+    def differences(self) -> list[Value]:
+        """The values that are not equal."""
+        return [value for value in self.values if not value.equal]
+
+
+@dataclass(frozen=True, slots=True)
+class FileComparison:
+    """One capture file."""
+
+    file: str
+    t0_ns: int
+    """Stamp of the earliest packet, which times are counted from in text."""
+    flows: Sequence[FlowComparison]
+    warnings: Sequence[str] = ()
+    """What either reading complained of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All files."""
+
+    version: str
+    """pcapstall's."""
+    tshark_version: str
+    files: Sequence[FileComparison]
