@@ -21,7 +21,8 @@ class Clocks:
     def __init__(self, flows: Iterable[Flow]) -> None:
         self._flows: dict[bytes, list[tuple[Flow, bool]]] = {}
         """By address: flows of the host, and whether it is their client."""
-        self._rates: dict[tuple[bytes, int], int | None] = {}
+        self._rates: dict[tuple[int, bool], int | None] = {}
+        """By the flow's id and side: what its own segments tell."""
         for flow in flows:
             if not flow.notes:
                 continue
@@ -34,13 +35,12 @@ class Clocks:
     def rate(self, address: bytes, besides: Flow) -> int | None:
         """Ticks a second of the host at ``address``, from other flows than ``besides``; None when they do not tell, or
         do not agree."""
-        asked = (address, besides.id)
+        rates = {self._own(flow, is_client) for flow, is_client in self._flows.get(address, ()) if flow is not besides}
+        rates.discard(None)
+        return rates.pop() if len(rates) == 1 else None
+
+    def _own(self, flow: Flow, is_client: bool) -> int | None:
+        asked = (flow.id, is_client)
         if asked not in self._rates:
-            rates = {
-                measured_rate(History(flow).of(is_client))
-                for flow, is_client in self._flows.get(address, ())
-                if flow is not besides
-            }
-            rates.discard(None)
-            self._rates[asked] = rates.pop() if len(rates) == 1 else None
+            self._rates[asked] = measured_rate(History(flow).of(is_client))
         return self._rates[asked]

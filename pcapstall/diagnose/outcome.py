@@ -214,7 +214,8 @@ class Outcome:
             if self.close_kind == "rst":
                 return RESET_BY_SERVER
             return CLOSED_BY_SERVER
-        if flow.server_hello_first_ref != 0 and tls_server(flow).acked_offset >= flow.server_hello_end:
+        accepted: bool = tls_server(flow).acked_offset >= flow.server_hello_end
+        if flow.server_hello_first_ref != 0 and flow.server_hello_first_ns <= self.close_ns and accepted:
             if flow.client_finished_ref != 0:
                 return INCOMPLETE
             return CLIENT_REJECTED_LIKELY

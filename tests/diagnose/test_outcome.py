@@ -105,6 +105,16 @@ def test_a_server_hello_that_the_client_never_accepted_is_none() -> None:
     assert judged(road, "server").tls == "client_gave_up"
 
 
+def test_a_server_hello_after_the_clients_fin_comes_too_late() -> None:
+    """The client closed its side and its kernel went on to acknowledge: the FIN decides."""
+    road, at = connected()
+    road.c(at, PSH | ACK, HELLO)
+    road.c(at + 200 * MS, FIN | ACK, offset=len(HELLO))
+    road.s(at + 600 * MS, PSH | ACK, FLIGHT, ack=len(HELLO) + 1)
+    road.c(at + 606 * MS, ACK, offset=len(HELLO) + 1, ack=len(FLIGHT))
+    assert judged(road).tls == "client_gave_up"
+
+
 @pytest.mark.parametrize("side", ["c", "s"])
 def test_alert_before_the_close(side: str) -> None:
     road, at = with_hello()
