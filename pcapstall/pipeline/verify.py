@@ -73,9 +73,15 @@ def _unread(analysis: Analysis) -> list[str]:
 
 def _unknown(names: list[str]) -> list[str]:
     """Those of the link types that the decoder passes over."""
-    return [
-        name for name in names if open_frame(bytes(64), 0, 64, _NUMBERS.get(name, -1), Segment())[0] == UNKNOWN_LINKTYPE
-    ]
+    decoder = Decoder()
+    for name in names:
+        decoder.decode(bytes(64), 0, 64, 64, _number(name))
+    return [name for name in names if _number(name) in decoder.unknown_linktypes]
+
+
+def _number(linktype: str) -> int:
+    """The inverse of `linktype_name`."""
+    return _NUMBERS[linktype] if linktype in _NUMBERS else int(linktype.removeprefix("LINKTYPE_"))
 
 
 def _hides_tls(flow: FlowComparison) -> bool:
