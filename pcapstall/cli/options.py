@@ -44,6 +44,13 @@ tls_option: Final = click.option(
     metavar="PORT",
     help="This server port speaks TLS, though no ClientHello to it was seen.",
 )
+strace_option: Final = click.option(
+    "--strace",
+    "straces",
+    multiple=True,
+    metavar="[LABEL=]FILE",
+    help="A strace of either end (strace -f -ttt -T -o FILE), to tell what the process did. May be repeated.",
+)
 all_option: Final = click.option(
     "--all", "all_flows", is_flag=True, help="Show every flow, not only those that stalled or failed."
 )

@@ -9,6 +9,7 @@ from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.reading import check_inputs, exit_code, read
 from pcapstall.pipeline import Options
 from pcapstall.pipeline.select import select
+from pcapstall.pipeline.straces import parse_strace
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.filter import compile_filter
 from pcapstall.report.options import RenderOptions
@@ -19,6 +20,7 @@ from pcapstall.report.thresholds import parse_thresholds
 @click.command("report")
 @options.add_options(
     options.captures_argument,
+    options.strace_option,
     options.format_option,
     options.output_option,
     options.all_option,
@@ -30,6 +32,7 @@ from pcapstall.report.thresholds import parse_thresholds
 )
 def command(
     captures: tuple[str, ...],
+    straces: tuple[str, ...],
     wanted: str,
     output: str | None,
     all_flows: bool,
@@ -62,6 +65,7 @@ def command(
             at=at or "",
             tls_ports=frozenset(tls_ports),
             all_flows=everything or keep is not None or conditions.reads_flows,
+            straces=[parse_strace(strace) for strace in straces],
         ),
     )
     analysis = select(analysis, keep, conditions, everything, filter_text)

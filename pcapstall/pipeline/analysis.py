@@ -20,6 +20,7 @@ from pcapstall.flows.table import FlowTable
 from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.scan import FileCounts, Listener, Scan
+from pcapstall.pipeline.straces import StraceFile, Straces
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted
 from pcapstall.pipeline.trust import capture_report, doubtful_files, loopback_files
@@ -44,6 +45,8 @@ class Options:
     """Ports that speak TLS, besides the well-known ones and those seen to."""
     all_flows: bool = False
     """Whether flows that neither stalled nor failed are shown one by one."""
+    straces: Sequence[StraceFile] = ()
+    """Straces of either end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +91,21 @@ def analyse(
     ends the reading and what was read is reported. ``progress`` is called now and then with what is being read.
     """
     options = options or Options()
-    collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows)
-    findings = Findings(collector, options.at, options.tls_ports)
+    straces = Straces(options.straces) if options.straces else None
+    # Sockets are matched with all flows, so that none is taken for another that was counted and let go.
+    collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows or straces is not None)
+    findings = Findings(collector, options.at, options.tls_ports, options.all_flows, straces)
     cursor = open_captures(list(captures), stop)
     try:
         ears = _Ears(findings, None if progress is None else lambda: progress(cursor))
         scan = _read(cursor, collector, ears)
         captures_read = _capture_reports(cursor, scan, collector)
         shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
-        return _put_together(cursor, captures_read, collector, findings, shown, options)
+        return _put_together(cursor, captures_read, collector, findings, shown, options, straces)
     finally:
         cursor.close()
+        if straces is not None:
+            straces.close()
 
 
 def _read(cursor: Captures, collector: Collector, ears: Listener) -> Scan:
@@ -129,6 +136,7 @@ def _put_together(
     findings: Findings,
     shown: LengthTally,
     options: Options,
+    straces: Straces | None,
 ) -> Analysis:
     t0_ns = min((capture.first_ns for capture in captures if capture.first_ns is not None), default=0)
     everything = LengthTally()
@@ -140,12 +148,12 @@ def _put_together(
         t0_ns=t0_ns,
         thresholds_ns=options.thresholds_ns,
         captures=captures,
-        straces=[],
+        straces=straces.reports() if straces is not None else [],
         flows=_Rows(findings, t0_ns),
         healthy=NOTHING_LEFT_OUT if options.all_flows else summary_of_counted(collector.counted),
         totals=tally.totals(),
         tally=tally,
-        unreadable=list(cursor.failed),
+        unreadable=[*cursor.failed, *(straces.unreadable if straces is not None else ())],
         findings=findings,
     )
 

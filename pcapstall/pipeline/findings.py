@@ -17,6 +17,7 @@ from pcapstall.diagnose.outcome import RACED, Outcome
 from pcapstall.diagnose.races import Races
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline.collect import Collector, can_stall
+from pcapstall.pipeline.straces import Straces
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.report.from_flow import flow_report
 from pcapstall.report.model import FlowReport
@@ -25,8 +26,18 @@ from pcapstall.report.model import FlowReport
 class Findings:
     """What is known of the shown flows."""
 
-    def __init__(self, collector: Collector, at: str, tls_ports: frozenset[int]) -> None:
+    def __init__(
+        self,
+        collector: Collector,
+        at: str,
+        tls_ports: frozenset[int],
+        show_all: bool = False,
+        straces: Straces | None = None,
+    ) -> None:
         self.dns = DnsLog()
+        self._show_all = show_all
+        """Whether flows that neither stalled nor failed are shown; they may be kept only to be matched."""
+        self._straces = straces
         self._collector = collector
         self._at = at
         self._tls_ports = tls_ports
@@ -53,9 +64,11 @@ class Findings:
         )
         self._races = Races(knowledge)
         shown = LengthTally()
+        if self._straces is not None:
+            self._straces.match(collector.kept)
         for flow in collector.kept:
             stalled = self._judge(flow)
-            if stalled or self._outcome.failed or collector.keep_all:
+            if stalled or self._outcome.failed or self._show_all:
                 self._flows.append(flow)
                 shown.add(self._intervals, self._outcome, stalled)
             else:
@@ -63,6 +76,12 @@ class Findings:
                 collector.knowledge.pair_of(flow).healthy += 1
         collector.kept = self._flows
         self._flows.sort(key=lambda flow: flow.id)
+        if self._straces is not None:
+            for flow in self._flows:
+                case = self._case(flow)
+                if case.stalled is not None:
+                    self._straces.plan(case)
+            self._straces.record()
         return shown
 
     def rows(self, t0_ns: int) -> Iterator[FlowReport]:
@@ -90,7 +109,12 @@ class Findings:
     def _row(self, flow: Flow, t0_ns: int) -> FlowReport:
         case = self._case(flow)
         point = (case.point, case.point_confidence)
-        return flow_report(flow, self._intervals, self._outcome, diagnose(case), point, t0_ns)
+        verdict = diagnose(case)
+        if self._straces is None:
+            return flow_report(flow, self._intervals, self._outcome, verdict, point, t0_ns)
+        verdict = self._straces.judge(case, verdict)
+        row = flow_report(flow, self._intervals, self._outcome, verdict, point, t0_ns)
+        return self._straces.complete(flow, row, verdict)
 
     def _case(self, flow: Flow) -> Case:
         assert self._surroundings is not None, "settle() comes first"

@@ -1,0 +1,179 @@
+"""What one thread did in a stretch of time: blocked in a call, busy, waiting on other sets, in no call, or stopped.
+
+From counts and times of its calls only. Which thread is the one that matters is decided by the stages.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from pcapstall.core.times import format_span
+from pcapstall.diagnose.process.scene import Scene, StraceFact
+from pcapstall.strace import syscalls as sc
+from pcapstall.strace.model import Thread
+from pcapstall.strace.window import Activity, Event, Note, Spent
+
+BLOCKED: Final = "blocked_in_syscall"
+BUSY: Final = "busy_elsewhere"
+OFF: Final = "off_syscall"
+STOPPED: Final = "stopped_by_signal"
+WAITING: Final = "waiting_elsewhere"
+UNKNOWN: Final = "unknown"
+
+_WAITS: Final = frozenset(
+    "epoll_wait epoll_pwait epoll_pwait2 epoll_wait_old poll ppoll select pselect6 _newselect".split()
+)
+_FILTERED: Final = 5
+"""So many families of calls without a call, and the tracer was told to leave calls out."""
+_EVERYDAY: Final = (sc.TRANSFER, sc.DESCRIPTORS, sc.FILES, sc.PROCESS, sc.FUTEXES, sc.SLEEPING)
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """What a thread did."""
+
+    name: str
+    phrase: str
+    """For a sentence: ``it was in futex for 3.0 s``; empty when unknown."""
+    facts: tuple[StraceFact, ...] = ()
+
+
+def doing(scene: Scene, thread: Thread | None, length_ns: int) -> Doing:
+    """What ``thread`` did for most of ``length_ns`` in the scene's window."""
+    if thread is None:
+        return Doing(UNKNOWN, "")
+    activity = scene.activity(int(thread.number))
+    stopped = _stopped(scene, thread, length_ns)
+    if stopped is not None:
+        return stopped
+    if activity is None:
+        return Doing(UNKNOWN, "")
+    half = length_ns // 2
+    note = activity.longest
+    if note is not None and int(activity.longest_ns) >= half:
+        return _in_call(scene, thread, note, int(activity.longest_ns))
+    if int(activity.gap_ns) >= half:
+        return _in_no_call(scene, thread, activity)
+    waits = [spent for spent in activity.busiest() if spent.name in _WAITS]
+    if sum(int(spent.total_ns) for spent in waits) >= half:
+        return _in_waits(scene, thread, waits)
+    if activity.calls > 1:
+        return _busy(scene, thread, activity)
+    return Doing(UNKNOWN, "")
+
+
+def filtered(scene: Scene) -> bool:
+    """Whether the tracer seems to have been told to leave calls out."""
+    absent = scene.index.coverage.families_absent()
+    return sum(family in absent for family in _EVERYDAY) >= _FILTERED
+
+
+def _name(thread: Thread) -> str:
+    return f"thread {thread.tid}" if thread.tid > 0 else "the thread"
+
+
+def _stopped(scene: Scene, thread: Thread, length_ns: int) -> Doing | None:
+    """SIGSTOP and the like, until SIGCONT or the end."""
+    process = thread.process
+    began: Event | None = None
+    stretches: list[tuple[Event, Event | None]] = []
+    for event in sorted(scene.window.events, key=lambda event: int(event.ns)):
+        if event.kind != "signal" or event.thread.process is not process:
+            continue
+        if event.text.startswith("stopped by") or event.text.split(" ")[0] in (
+            "SIGSTOP",
+            "SIGTSTP",
+            "SIGTTIN",
+            "SIGTTOU",
+        ):
+            if event.text.startswith("stopped by"):
+                began = event
+        elif event.text.startswith("SIGCONT") and began is not None:
+            stretches.append((began, event))
+            began = None
+    if began is not None:
+        stretches.append((began, None))
+    for start, end in stretches:
+        until = int(end.ns) if end is not None else scene.end_ns
+        if until - int(start.ns) >= length_ns // 2:
+            how_long = format_span(until - int(start.ns))
+            signal = start.text.split(" ")[-1]
+            fact = scene.fact(
+                f"The process was stopped by {signal} for {how_long}.", int(start.line), int(end.line) if end else 0
+            )
+            return Doing(STOPPED, f"the process was stopped by {signal} for {how_long}", (fact,))
+    return None
+
+
+def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int) -> Doing:
+    name = note.continues or note.name
+    about = note.about() if note.file is not scene.socket else "this socket"
+    what = f"{name}" + (f" on {about} (descriptor {note.fd})" if about and note.fd >= 0 else "")
+    until = "had not returned when the trace ended" if note.open else "returned"
+    text = f"{_name(thread)[0].upper()}{_name(thread)[1:]} was in {what} for {format_span(inside_ns)} of it"
+    if note.open:
+        text += f"; the call {until}"
+    facts = [scene.fact(text + ".", int(note.line), int(note.end_line))]
+    phrase = f"{_name(thread)} was in {what} for {format_span(inside_ns)}"
+    if note.waker is not None:
+        woken, more = _waker(scene, note)
+        phrase += woken
+        facts += more
+    own = any(wait.line == note.line for wait in scene.window.waits.all())
+    if name in _WAITS and not own:
+        return Doing(WAITING, phrase, tuple(facts))
+    return Doing(BLOCKED, phrase, tuple(facts))
+
+
+def _waker(scene: Scene, note: Note) -> tuple[str, list[StraceFact]]:
+    """Who woke a futex wait, and what that thread had been doing."""
+    waker = note.waker
+    if waker is None:
+        return "", []
+    other = scene.activity(int(waker.thread.number))
+    text = f"{_name(waker.thread)} woke it"
+    lines = [int(waker.line)]
+    if other is not None and other.longest is not None and int(other.longest_ns) >= (note.end_ns - note.start_ns) // 2:
+        longest = other.longest
+        about = f" on {longest.about()}" if longest.about() else ""
+        text += f", which had been in {longest.name}{about} for {format_span(int(other.longest_ns))}"
+        lines += [int(longest.line), int(longest.end_line)]
+    return f"; {text}", [scene.fact(text[0].upper() + text[1:] + ".", *lines)]
+
+
+def _in_no_call(scene: Scene, thread: Thread, activity: Activity) -> Doing:
+    how_long = format_span(int(activity.gap_ns))
+    if filtered(scene):
+        text = f"No traced call of {_name(thread)} for {how_long}; the tracer left most kinds of calls out."
+        return Doing(UNKNOWN, "", (scene.fact(text, int(activity.gap_line), int(activity.gap_end_line)),))
+    fact = scene.fact(
+        f"{_name(thread)[0].upper()}{_name(thread)[1:]} was in no call for {how_long}: running, throttled, frozen or "
+        "faulting; strace cannot tell which.",
+        int(activity.gap_line),
+        int(activity.gap_end_line),
+    )
+    return Doing(OFF, f"{_name(thread)} was in no call for {how_long}", (fact,))
+
+
+def _in_waits(scene: Scene, thread: Thread, waits: list[Spent]) -> Doing:
+    count = sum(int(spent.count) for spent in waits)
+    longest = max(waits, key=lambda spent: int(spent.longest_ns))
+    about = waits[0].about() or "descriptors without this one"
+    text = f"{_name(thread)} waited {count} times on {about}, at most {format_span(int(longest.longest_ns))} each"
+    lines = (int(waits[0].first_line), int(longest.longest_line), int(waits[0].last_line))
+    own = scene.waits()
+    name = BLOCKED if any(wait.thread is thread for wait in own) else WAITING
+    return Doing(name, text, (scene.fact(text[0].upper() + text[1:] + ".", *lines),))
+
+
+def _busy(scene: Scene, thread: Thread, activity: Activity) -> Doing:
+    busiest = activity.busiest()[:3]
+    names = ", ".join(
+        f"{spent.count} {spent.name}" + (f" on {spent.about()}" if spent.about() else "") for spent in busiest
+    )
+    text = f"{_name(thread)} made {activity.calls} calls meanwhile, most time in: {names}"
+    lines = [line for spent in busiest for line in (int(spent.first_line), int(spent.last_line))]
+    return Doing(
+        BUSY,
+        f"{_name(thread)} made {activity.calls} other calls",
+        (scene.fact(text[0].upper() + text[1:] + ".", *lines),),
+    )

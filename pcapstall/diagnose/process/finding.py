@@ -1,0 +1,44 @@
+"""What the look at a process found: a reason, its sentence and facts, and which thread had to act.
+
+The value that `sender` and `receiver` make and `judge` turns into a verdict.
+"""
+
+from dataclasses import dataclass, field
+
+from pcapstall.diagnose.process.scene import StraceFact
+from pcapstall.diagnose.process.trust import Limits
+from pcapstall.strace.model import Thread
+
+EPOLL_NOT_WAITED = "epoll_not_waited"
+EVENT_NOT_ACTED_ON = "event_not_acted_on"
+NO_EVENT_DELIVERED = "no_event_delivered"
+NOT_WRITTEN = "not_written"
+LATE_ACCEPT = "late_accept"
+LATE_READ = "late_read"
+SLOW_HANDLING = "slow_handling"
+NOT_TRACED = "not_traced"
+
+
+@dataclass
+class Finding:
+    """One late stage."""
+
+    reason: str
+    sentence: str
+    late_ns: int
+    """How long the stage lasted."""
+    facts: list[StraceFact] = field(default_factory=list)
+    thread: Thread | None = None
+    """That had to act."""
+    done_ns: int | None = None
+    """When the bytes were written, by the strace's clock; None when they were not."""
+    limits: Limits = field(default_factory=list)
+
+
+@dataclass
+class WrittenEarly:
+    """The process did its part in time: the delay is not its own."""
+
+    sentence: str
+    written_ns: int
+    facts: list[StraceFact] = field(default_factory=list)

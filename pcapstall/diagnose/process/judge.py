@@ -1,0 +1,196 @@
+"""From what packets say and what a strace shows to one verdict.
+
+Observation replaces inference where it can; what packets know of the network stays. What a strace cannot show is said.
+"""
+
+from dataclasses import replace
+
+from pcapstall.core.times import format_span
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.process.activity import UNKNOWN as NO_ACTIVITY
+from pcapstall.diagnose.process.activity import Doing, doing
+from pcapstall.diagnose.process.finding import NOT_TRACED, Finding, WrittenEarly
+from pcapstall.diagnose.process.receiver import judge_receiver
+from pcapstall.diagnose.process.scene import ANSWER_STAGES, HELLO_STAGES, ProcessVerdict, Scene, StraceFact
+from pcapstall.diagnose.process.sender import judge_sender, not_traced
+from pcapstall.diagnose.process.trust import limits
+from pcapstall.diagnose.rules.base import conclude
+from pcapstall.diagnose.rules.facts import late_hello, timer
+from pcapstall.diagnose.split import split
+from pcapstall.diagnose.verdict import (
+    AWAIT_SERVER,
+    CLIENT_KERNEL,
+    CLIENT_PROCESS,
+    HIGH,
+    LOW,
+    MEDIUM,
+    NETWORK,
+    SERVER_KERNEL,
+    SERVER_PROCESS,
+    UNKNOWN,
+    Fact,
+    Verdict,
+    at_most,
+)
+from pcapstall.match.matching import Match, Matching
+
+_MANY_CALLS = 2_000
+
+
+def responsible(case: Case, client: Match | None, server: Match | None) -> Match | None:
+    """The matched end that could have acted in the interval that stalled."""
+    for match in (client, server):
+        if match is None:
+            continue
+        if case.stalled in HELLO_STAGES and match.end.sends_hello:
+            return match
+        if case.stalled in ANSWER_STAGES and not match.end.sends_hello:
+            return match
+    return None
+
+
+def look(case: Case, match: Match, matching: Matching) -> Scene | None:
+    """The scene to be recorded; None when the clocks contradict each other, so that nothing can be placed."""
+    if matching.offset is not None and not matching.offset.consistent:
+        return None
+    if not matching.index.coverage.has_times:
+        return None
+    return Scene(case, match, matching)
+
+
+def judge(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
+    """``verdict``, which packets gave, in the light of the recorded ``scene``."""
+    way = scene.match.way
+    if verdict.cause == NETWORK or AWAIT_SERVER in verdict.parts or verdict.reason == "both_silent":
+        return _as_it_was(verdict, way)
+    sending = case.stalled in HELLO_STAGES
+    if _too_late(scene):
+        found: Finding | WrittenEarly | str = not_traced(scene, "the strace begins or ends within the stall")
+    elif sending:
+        found = judge_sender(scene)
+    else:
+        found = judge_receiver(scene)
+    if isinstance(found, str):
+        return _as_it_was(verdict, way)
+    if isinstance(found, WrittenEarly):
+        return _not_the_process(case, verdict, scene, found)
+    return _the_process(case, verdict, scene, found)
+
+
+def _too_late(scene: Scene) -> bool:
+    """Whether more than half of the interval is not in the trace."""
+    first, last = scene.index.first_ns, scene.index.last_ns
+    seen = min(last, scene.end_ns) - max(first, scene.begin_ns)
+    # A trace that ends because nothing happened any more ends with the process, or the tracer.
+    return seen * 2 < scene.length_ns
+
+
+def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> ProcessVerdict:
+    is_client = scene.match.end.is_client
+    cause = CLIENT_PROCESS if is_client else SERVER_PROCESS
+    did = doing(scene, found.thread, found.late_ns)
+    confidence, wishes = HIGH, []
+    for cap, wish in [*limits(scene), *found.limits]:
+        confidence = at_most(confidence, cap)
+        wishes.append(wish)
+    sentence = found.sentence
+    if did.phrase:
+        sentence += f"; {did.phrase}"
+    sentence += timer(case) + late_hello(case)
+    facts: list[Fact] = [*found.facts, *did.facts, *_overhead(scene), *verdict.evidence]
+    settle = "" if confidence == HIGH else " and ".join(dict.fromkeys(wishes))
+    if found.reason == NOT_TRACED and verdict.cause != cause:
+        return _with_note(verdict, scene, facts, settle)
+    final = conclude(
+        case, cause, found.reason, confidence, sentence, facts, settle, _parts(case, verdict, scene, found, cause)
+    )
+    return _wrap(final, _activity(did), scene.match.way)
+
+
+def _activity(did: Doing) -> str | None:
+    return did.name or NO_ACTIVITY
+
+
+def _parts(case: Case, verdict: Verdict, scene: Scene, found: Finding, cause: str) -> dict[str, int]:
+    """Up to the write it is the process; from there to the packet its kernel, or the way to the capture."""
+    if len(verdict.parts) > 1:
+        return dict(verdict.parts)
+    rest = CLIENT_KERNEL if cause == CLIENT_PROCESS else SERVER_KERNEL
+    if not case.captured_at(scene.match.end.is_client):
+        rest = NETWORK
+    marks = []
+    if found.done_ns is not None:
+        done = found.done_ns + scene.offset_ns
+        if case.end_ns - done <= max(scene.pad_ns, case.length_ns // 100):
+            done = case.end_ns  # within what the clocks allow
+        marks.append((done, cause))
+    else:
+        marks.append((case.end_ns, cause))
+    return dict(split(case.start_ns, case.end_ns, marks, rest))
+
+
+def _not_the_process(case: Case, verdict: Verdict, scene: Scene, found: WrittenEarly) -> ProcessVerdict:
+    """The bytes were written in time: whatever packets thought of the process is refuted."""
+    is_client = scene.match.end.is_client
+    here = case.captured_at(is_client)
+    facts: list[Fact] = [*found.facts, *verdict.evidence]
+    confidence, wishes = MEDIUM, []
+    for cap, wish in limits(scene):
+        confidence = at_most(confidence, cap)
+        wishes.append(wish)
+    if here:
+        cause = CLIENT_KERNEL if is_client else SERVER_KERNEL
+        reason, wish = verdict.reason, "a capture of the same moment on all interfaces of that host"
+        if verdict.cause not in (UNKNOWN, cause):
+            cause = UNKNOWN
+    else:
+        cause = NETWORK
+        reason = "client_hello_loss" if scene.match.end.sends_hello else "server_hello_loss"
+        wish = "a capture at the client" if is_client else "a capture at the server"
+        if scene.offset is None or scene.offset.error_ns is None:
+            confidence, cause = LOW, UNKNOWN
+    late = format_span(scene.end_ns - found.written_ns)
+    sentence = f"{found.sentence}, and they came here {late} later"
+    parts = dict(verdict.parts)
+    if len(parts) <= 1:
+        process = CLIENT_PROCESS if is_client else SERVER_PROCESS
+        parts = dict(split(case.start_ns, case.end_ns, [(found.written_ns + scene.offset_ns, process)], cause))
+    final = conclude(
+        case, cause, reason, confidence, sentence, facts, " and ".join(dict.fromkeys([wish, *wishes])), parts
+    )
+    return _wrap(final, None, scene.match.way)
+
+
+def _overhead(scene: Scene) -> list[StraceFact]:
+    """What the tracer itself may have cost: it stops the process twice a call."""
+    calls = int(scene.window.calls)
+    if calls < _MANY_CALLS:
+        return []
+    return [scene.fact(f"{calls} calls were traced in it; the tracer stops the process at each and slows it down.")]
+
+
+def _with_note(verdict: Verdict, scene: Scene, facts: list[Fact], settle: str) -> ProcessVerdict:
+    """The trace says nothing, so packets have the last word; what would have shown it is said."""
+    own = [fact for fact in facts if fact not in verdict.evidence]
+    wish = " and ".join(dict.fromkeys(filter(None, (verdict.would_settle, settle))))
+    told = replace(verdict, evidence=[*verdict.evidence, *own], would_settle="" if verdict.confidence == HIGH else wish)
+    return _as_it_was(told, scene.match.way)
+
+
+def _as_it_was(verdict: Verdict, way: str) -> ProcessVerdict:
+    return _wrap(verdict, None, way)
+
+
+def _wrap(verdict: Verdict, activity: str | None, way: str) -> ProcessVerdict:
+    return ProcessVerdict(
+        verdict.cause,
+        verdict.reason,
+        verdict.confidence,
+        verdict.sentence,
+        verdict.evidence,
+        verdict.would_settle,
+        verdict.parts,
+        verdict.named_side,
+        activity,
+        way,
+    )

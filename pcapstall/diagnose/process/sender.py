@@ -1,0 +1,238 @@
+"""The end that owes bytes of a ClientHello: was its socket waited on, was the event acted on, when were they written.
+
+Divides the time up to the write into what nobody waited on, what was waited without an event, and what came after the
+event; the longest is the stage that was late.
+"""
+
+from pcapstall.core.times import format_span
+from pcapstall.diagnose.process.finding import (
+    EPOLL_NOT_WAITED,
+    EVENT_NOT_ACTED_ON,
+    NO_EVENT_DELIVERED,
+    NOT_TRACED,
+    NOT_WRITTEN,
+    Finding,
+    WrittenEarly,
+)
+from pcapstall.diagnose.process.scene import WRITES, Scene, StraceFact, union_ns
+from pcapstall.diagnose.process.trust import set_limits
+from pcapstall.diagnose.verdict import MEDIUM
+from pcapstall.strace.model import Thread
+from pcapstall.strace.waits import CTL_ADD, EPOLLET, EPOLLIN, EPOLLONESHOT, EPOLLOUT, mask_text
+from pcapstall.strace.window import KEPT, YES, Note, Wait
+from pcapstall.strace.window import UNKNOWN as UNCLEAR
+
+
+class Write:
+    """The call that wrote what was owed."""
+
+    def __init__(self, start_ns: int, line: int, thread: Thread) -> None:
+        self.start_ns = start_ns
+        self.line = line
+        self.thread = thread
+
+
+def judge_sender(scene: Scene) -> Finding | WrittenEarly:
+    """What the sending end did in the interval."""
+    write = _write(scene)
+    if write is None and not scene.case.is_open:
+        return not_traced(scene, "the bytes left, and no call that wrote them is in the trace")
+    if write is not None and scene.end_ns - write.start_ns > max(scene.length_ns // 2, scene.pad_ns):
+        fact = scene.fact(f"The process wrote the bytes {scene.after(write.start_ns)} into the interval.", write.line)
+        return WrittenEarly(
+            f"the process had written the bytes after {scene.after(write.start_ns)}", write.start_ns, [fact]
+        )
+    return _stages(scene, write)
+
+
+def not_traced(scene: Scene, why: str) -> Finding:
+    """The trace does not hold what would tell."""
+    facts = []
+    for process in scene.index.processes:
+        if process.uring_line and process.number in scene.window.processes:
+            facts.append(scene.fact("The process uses io_uring, whose work strace does not show.", process.uring_line))
+            why += "; it uses io_uring"
+    threads = sorted(scene.window.threads.values(), key=lambda activity: -int(activity.longest_ns))
+    thread = threads[0].thread if len(threads) == 1 else None
+    limits = [(MEDIUM, "a trace of all calls of all threads from before the connection (strace -f, no filter)")]
+    return Finding(NOT_TRACED, why, scene.length_ns, facts, thread, None, limits)
+
+
+def _write(scene: Scene) -> Write | None:
+    """The first write in the window that moved bytes; the one with the hello in it where that is owed."""
+    hello = scene.match.hello
+    if scene.case.stalled == "ack_ch" and hello is not None and hello.call.start_ns >= 0:
+        return Write(int(hello.call.start_ns), int(hello.call.line), hello.call.thread)
+    for note in scene.io(WRITES):
+        if note.ret > 0 and note.start_ns >= scene.begin_ns - scene.pad_ns:
+            return Write(int(note.start_ns), int(note.line), note.thread)
+    return None
+
+
+def _stages(scene: Scene, write: Write | None) -> Finding:
+    until = write.start_ns if write is not None else scene.end_ns
+    begin = scene.begin_ns
+    waits = [wait for wait in scene.waits() if wait.start_ns < until]
+    adds = [control for control in scene.window.controls if control.operation == CTL_ADD]
+    registered_ns = begin if scene.window.registrations else min((int(c.note.start_ns) for c in adds), default=-1)
+    finding: Finding
+    if registered_ns < 0 and not waits:
+        finding = _not_written(scene, write, until)
+    else:
+        finding = _by_events(scene, write, until, waits, registered_ns)
+    if write is not None:
+        finding.facts.append(
+            scene.fact(f"The bytes were written {scene.after(write.start_ns)} into the interval.", write.line)
+        )
+        finding.done_ns = write.start_ns
+    return finding
+
+
+def _by_events(scene: Scene, write: Write | None, until: int, waits: list[Wait], registered_ns: int) -> Finding:
+    begin = scene.begin_ns
+    event = next((w for w in waits if w.delivered == YES and begin - scene.pad_ns <= w.end_ns <= until), None)
+    if event is None:
+        event = next(
+            (w for w in waits if w.delivered == UNCLEAR and w.ret > 0 and begin - scene.pad_ns <= w.end_ns <= until),
+            None,
+        )
+    in_vain = [(int(w.start_ns), int(w.end_ns)) for w in waits if w is not event and w.delivered != YES]
+    in_vain += _between(waits, scene)
+    seen_ns = int(event.end_ns) if event is not None else until
+    # A wait that ended with the event waited for it.
+    spans = [*in_vain, *([(int(event.start_ns), seen_ns)] if event is not None else [])]
+    waited = union_ns(spans, begin, seen_ns)
+    waited += union_ns(in_vain, max(seen_ns, begin), until)
+    after = max(until - max(seen_ns, begin), 0) - union_ns(in_vain, max(seen_ns, begin), until)
+    known_from = max(begin, registered_ns) if registered_ns >= 0 else seen_ns
+    unwaited = max(seen_ns - known_from, 0) - union_ns(spans, known_from, seen_ns)
+    before = max(min(known_from, seen_ns) - begin, 0) - union_ns(spans, begin, min(known_from, seen_ns))
+    longest = max(after, waited, unwaited, before)
+    if longest == unwaited and registered_ns >= 0:
+        return _not_waited(scene, write, waits, unwaited)
+    if longest == after and event is not None:
+        return _not_acted_on(scene, event, after)
+    if longest == waited and waits:
+        return _no_event(scene, waits, event, waited)
+    return _not_written(scene, write, until)
+
+
+def _between(waits: list[Wait], scene: Scene) -> list[tuple[int, int]]:
+    """The stretch from which no waits were kept, when there were more than can be: it was waited through."""
+    if scene.window.waits.count <= 2 * KEPT or len(waits) <= KEPT:
+        return []
+    return [(int(waits[KEPT - 1].end_ns), int(waits[KEPT].start_ns))]
+
+
+def _registration(scene: Scene) -> tuple[str, list[StraceFact]]:
+    """Where the socket was added to which set, and the set's name."""
+    for item in scene.window.registrations:
+        text = f"Descriptor {item.fd} was in epoll set {item.epoll_fd} ({mask_text(item.mask)}) when it began"
+        return f"epoll set {item.epoll_fd}", [scene.fact(text + ".", int(item.line), int(item.changed_line))]
+    for control in scene.window.controls:
+        if control.operation == CTL_ADD:
+            name = f"epoll set {control.note.fd}"
+            text = (
+                f"Descriptor {scene.socket.fd} was added to {name} ({mask_text(control.mask)}) "
+                f"{scene.after(control.note.start_ns)} into the interval."
+            )
+            return name, [scene.fact(text, int(control.note.line))]
+    return "its epoll set", []
+
+
+def _not_waited(scene: Scene, write: Write | None, waits: list[Wait], unwaited: int) -> Finding:
+    name, facts = _registration(scene)
+    how_long = format_span(unwaited)
+    first = next((wait for wait in waits if wait.end_ns > scene.begin_ns + unwaited // 2), None)
+    sentence = (
+        f"descriptor {scene.socket.fd} was registered with {name}, and no thread waited on that set for {how_long}"
+    )
+    if first is not None:
+        text = f"The first wait on {name} after that began {scene.after(first.start_ns)} into the interval"
+        text += ", and returned this descriptor." if first.delivered == YES else "."
+        facts.append(scene.fact(text, int(first.line), int(first.end_line)))
+    elif write is None:
+        facts.append(scene.fact(f"No wait on {name} is in the rest of the trace's interval."))
+    for spent in sorted(scene.window.other_waits.values(), key=lambda spent: -int(spent.total_ns))[:4]:
+        what = spent.about() or "other descriptors"
+        facts.append(
+            scene.fact(
+                f"Meanwhile {what} {'was' if what.startswith('epoll') else 'were'} waited on {_times(int(spent.count))}, "
+                f"the longest for {format_span(int(spent.longest_ns))}.",
+                int(spent.first_line),
+                int(spent.longest_line),
+                int(spent.last_line),
+            )
+        )
+    if scene.window.other_waits:
+        sentence += "; meanwhile others were waited on"
+    thread = first.thread if first is not None else (write.thread if write is not None else None)
+    return Finding(EPOLL_NOT_WAITED, sentence, unwaited, facts, thread, None, set_limits(scene))
+
+
+def _not_acted_on(scene: Scene, event: Wait, after: int) -> Finding:
+    _, facts = _registration(scene)
+    text = (
+        f"{event.name} returned descriptor {scene.socket.fd}"
+        + (f" ({mask_text(int(event.events), 'POLL' if event.epoll < 0 else 'EPOLL')})" if event.events >= 0 else "")
+        + f" {scene.after(event.end_ns)} into the interval."
+    )
+    facts.append(scene.fact(text, int(event.line), int(event.end_line)))
+    sentence = f"{event.name} returned descriptor {scene.socket.fd} in time, and nothing was done with it for "
+    limits = [] if event.delivered == YES else [(MEDIUM, "strace -v, which prints all events")]
+    return Finding(EVENT_NOT_ACTED_ON, sentence + format_span(after), after, facts, event.thread, None, limits)
+
+
+def _no_event(scene: Scene, waits: list[Wait], event: Wait | None, waited: int) -> Finding:
+    name, facts = _registration(scene)
+    asked = [int(wait.asked) for wait in waits if wait.asked >= 0]
+    lasting = max(waits, key=lambda wait: int(wait.end_ns - wait.start_ns))
+    why = ""
+    mask = int(lasting.asked)
+    if mask >= 0 and not mask & EPOLLOUT:
+        why = ": it was registered without EPOLLOUT" if lasting.epoll >= 0 else ": POLLOUT was not asked for"
+    elif event is not None and mask & EPOLLONESHOT:
+        why = ": EPOLLONESHOT had delivered one event, and it was not armed again"
+    elif event is not None and mask & EPOLLET:
+        why = ": its edge had been delivered before, and EPOLLET tells of no other"
+    elif mask >= 0 and not mask & (EPOLLIN | EPOLLOUT):
+        why = ": neither EPOLLIN nor EPOLLOUT was asked for"
+    text = f"The waits on {name if lasting.epoll >= 0 else 'descriptors with it'} lasted {format_span(waited)} "
+    text += f"and did not return it ({mask_text(mask, 'EPOLL' if lasting.epoll >= 0 else 'POLL')} was asked for)."
+    facts.append(scene.fact(text, int(lasting.line), int(lasting.end_line)))
+    if event is not None:
+        facts.append(scene.fact("An event of it was delivered before.", int(event.line), int(event.end_line)))
+    for control in scene.window.controls[:4]:
+        if control.operation != CTL_ADD:
+            changed = f"epoll_ctl changed it to {mask_text(control.mask)} {scene.after(control.note.start_ns)} in."
+            facts.append(scene.fact(changed, int(control.note.line)))
+    sentence = f"descriptor {scene.socket.fd} was waited on, and no event of it came for {format_span(waited)}{why}"
+    sure = bool(asked) and all(wait.delivered != UNCLEAR for wait in waits)
+    limits = [] if sure else [(MEDIUM, "strace -v, which prints all events")]
+    return Finding(NO_EVENT_DELIVERED, sentence, waited, facts, lasting.thread, None, limits)
+
+
+def _not_written(scene: Scene, write: Write | None, until: int) -> Finding:
+    late = until - scene.begin_ns
+    facts: list[StraceFact] = []
+    last: Note | None = None
+    for note in scene.window.io.all():
+        if note.start_ns < until and note.file is scene.socket:
+            last = note
+    if scene.socket.connects:
+        call = scene.socket.connects[0].call
+        outcome = f", which returned {call.errno.decode()}" if call.errno else ""
+        facts.append(
+            scene.fact(f"Descriptor {scene.socket.fd} was connected{outcome}.", int(call.line), int(call.end_line))
+        )
+    thread = write.thread if write is not None else None
+    if thread is None and last is not None:
+        thread = last.thread
+    if thread is None and scene.socket.connects:
+        thread = scene.socket.connects[0].call.thread
+    sentence = f"nothing was written to descriptor {scene.socket.fd} for {format_span(late)}, and nobody waited to"
+    return Finding(NOT_WRITTEN, sentence, late, facts, thread)
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")

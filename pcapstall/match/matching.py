@@ -1,0 +1,236 @@
+"""Which socket of a strace is which end of which flow, by four ways, the strongest first.
+
+A socket that may be several ends, or an end that several sockets may be, stays unmatched and is listed. Times are used
+as soon as the surer matches tell how the clocks stand.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from pcapstall.match.bytesway import ends_by_random
+from pcapstall.match.ends import End, Ends
+from pcapstall.match.offset import QUARTER_NS, Offset, bounds, settle
+from pcapstall.strace.index import Index
+from pcapstall.strace.leader import EPOCH, TIME_OF_DAY
+from pcapstall.strace.sockets import AF_INET, AF_INET6, AF_OTHER, Preview, Socket
+
+# How a match was found.
+BY_RANDOM: Final = "client_random"
+BY_DECORATION: Final = "decoration"
+BY_ADDRESSES: Final = "addresses"
+BY_CONNECT: Final = "connect_time"
+
+_NEAR_NS: Final = 1_000_000_000
+"""A SYN leaves within this after its connect was entered, clocks being right; also what tells two of them apart."""
+_LISTED: Final = 50
+
+
+class Match:
+    """One socket that is one end of a flow."""
+
+    def __init__(self, socket: Socket, end: End, way: str, hello: Preview | None = None) -> None:
+        self.socket = socket
+        self.end = end
+        self.way = way
+        self.hello = hello
+        """Where the ClientHello's random was seen."""
+
+
+class Matching:
+    """What was found for one strace."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.matches: list[Match] = []
+        self.offset: Offset | None = None
+        self.ambiguous: list[tuple[Socket, list[End]]] = []
+        self.strangers: list[Socket] = []
+        """TCP sockets that went somewhere and are no end of a flow in the capture."""
+
+    def unmatched(self) -> list[str]:
+        """The ambiguous sockets and those without a flow, for the report."""
+        lines = [
+            f"{self._name(socket)}: may be {', or '.join(end.describe() for end in found[:3])}"
+            + (f", or one of {len(found) - 3} more" if len(found) > 3 else "")
+            for socket, found in self.ambiguous
+        ]
+        lines += [f"{self._name(socket)}: no flow of the capture" for socket in self.strangers]
+        if len(lines) > _LISTED:
+            lines = [*lines[:_LISTED], f"{len(lines) - _LISTED} more"]
+        return lines
+
+    def _name(self, socket: Socket) -> str:
+        line = socket.line or socket.first_line
+        return f"descriptor {socket.fd}, {socket.describe()} ({self.index.where(line)})"
+
+
+def match_strace(index: Index, ends: Ends) -> Matching:
+    """Find the flows of all sockets of one strace."""
+    return _Matcher(index, ends).run()
+
+
+def match_flows(indexes: Iterable[Index], ends: Ends) -> list[Matching]:
+    """`match_strace` for each."""
+    return [match_strace(index, ends) for index in indexes]
+
+
+class _Matcher:
+    def __init__(self, index: Index, ends: Ends) -> None:
+        self._index = index
+        self._ends = ends
+        self._result = Matching(index)
+        self._taken: dict[int, Match] = {}
+        """By the identity of an end."""
+        self._left = [socket for socket in index.sockets if _may_be_tcp(socket)]
+
+    def run(self) -> Matching:
+        result = self._result
+        self._pass(BY_RANDOM)
+        self._pass(BY_DECORATION)
+        self._pass(BY_ADDRESSES)
+        result.offset = self._offset()
+        self._pass(BY_RANDOM)  # now that times may tell flows apart
+        self._pass(BY_DECORATION)
+        self._pass(BY_ADDRESSES)
+        result.offset = self._offset()
+        self._pass(BY_CONNECT)
+        result.offset = self._offset()
+        for socket in self._left:
+            found = self._any(socket)
+            if found:
+                result.ambiguous.append((socket, found))
+            elif socket.peer is not None and socket.domain in (AF_INET, AF_INET6) and socket.origin != "unseen":
+                result.strangers.append(socket)
+        result.matches.sort(key=lambda match: int(match.socket.number))
+        return result
+
+    def _pass(self, way: str) -> None:
+        """Match what is certain by this way: one socket to one end, and no other socket to that end."""
+        wanted: list[tuple[Socket, End, Preview | None]] = []
+        claims: dict[int, int] = {}
+        for socket in self._left:
+            found = self._candidates(socket, way)
+            if len(found) == 1:
+                (end, hello) = found[0]
+                wanted.append((socket, end, hello))
+            for end, _ in found:
+                claims[id(end)] = claims.get(id(end), 0) + 1
+        matched: set[int] = set()
+        for socket, end, hello in wanted:
+            if claims[id(end)] > 1:
+                continue
+            match = Match(socket, end, way, hello)
+            self._taken[id(end)] = match
+            self._result.matches.append(match)
+            matched.add(id(socket))
+        self._left = [socket for socket in self._left if id(socket) not in matched]
+
+    def _candidates(self, socket: Socket, way: str) -> list[tuple[End, Preview | None]]:
+        found: list[tuple[End, Preview | None]] = []
+        if way == BY_RANDOM:
+            found += ends_by_random(self._ends, socket)
+        elif way == BY_DECORATION:
+            if socket.local_source == socket.peer_source == "decoration" and socket.local and socket.peer:
+                found += [(end, None) for end in self._by_addresses(socket)]
+        elif way == BY_ADDRESSES:
+            if socket.local is not None:
+                found += [(end, None) for end in self._by_addresses(socket)]
+        else:
+            found += [(end, None) for end in self._by_connect(socket)]
+        free = [(end, hello) for end, hello in found if id(end) not in self._taken and _fits(socket, end)]
+        return self._narrow(socket, free)
+
+    def _by_addresses(self, socket: Socket) -> list[End]:
+        local, peer = socket.local, socket.peer
+        if local is None:
+            return []
+        if peer is not None:
+            exact = self._ends.by_pair.get((local, peer), [])
+            if exact:
+                return exact
+        if not socket.connects or local[1] == 0:
+            return []
+        # Under translation of the destination the peer is another one on the wire; the own port is still one's own.
+        return [end for end in self._ends.by_local.get(local, []) if end.is_client]
+
+    def _by_connect(self, socket: Socket) -> list[End]:
+        if not socket.connects or socket.connects[0].address is None:
+            return []
+        if socket.local is not None and socket.local[1] != 0:
+            return []
+        address = socket.connects[0].address
+        found = [end for end in self._ends.by_peer.get(address, []) if end.is_client and end.flow.syn_ref]
+        if self._result.offset is None and self._index.clock_kind not in (EPOCH, TIME_OF_DAY):
+            return found
+        return [end for end in found if self._near(socket, end)]
+
+    def _narrow(self, socket: Socket, found: list[tuple[End, Preview | None]]) -> list[tuple[End, Preview | None]]:
+        """Of several ends those that addresses, and then times, agree with, if any do."""
+        if len(found) > 1 and socket.local is not None:
+            local = [item for item in found if item[0].local == socket.local]
+            found = local or found
+        if len(found) > 1 and socket.peer is not None:
+            peer = [item for item in found if item[0].peer == socket.peer]
+            found = peer or found
+        if len(found) > 1:
+            near = [item for item in found if self._near(socket, item[0])]
+            found = near or found
+        return found
+
+    def _near(self, socket: Socket, end: End) -> bool:
+        """Whether the socket began when the flow did, as far as the clocks are known."""
+        flow = end.flow
+        if end.is_client:
+            if not socket.connects or not flow.syn_ref:
+                return False
+            start, event = int(socket.connects[0].call.start_ns), int(flow.syn_ns)
+        else:
+            if socket.listener is None or socket.created is None or not flow.ack_ref:
+                return False
+            # The accept may come long after the handshake, never before.
+            start, event = int(socket.created.end_ns), int(flow.ack_ns)
+        if start < 0:
+            return False
+        offset, kind = self._result.offset, self._index.clock_kind
+        slack = int(self._index.resolution_ns) + 1_000_000
+        if offset is not None and offset.consistent:
+            ahead = event - start - offset.ns
+            slack += offset.slack_ns
+        elif kind == EPOCH:
+            ahead = event - start
+        elif kind == TIME_OF_DAY:
+            ahead = (event - start + QUARTER_NS // 2) % QUARTER_NS - QUARTER_NS // 2
+        else:
+            return False
+        return -slack <= ahead <= _NEAR_NS if end.is_client else -_NEAR_NS <= ahead <= slack
+
+    def _offset(self) -> Offset | None:
+        index = self._index
+        found = [
+            bound
+            for match in self._result.matches
+            for bound in bounds(match.socket, match.end, match.hello, int(index.resolution_ns))
+        ]
+        return settle(found, index.clock_kind)
+
+    def _any(self, socket: Socket) -> list[End]:
+        for way in (BY_RANDOM, BY_DECORATION, BY_ADDRESSES, BY_CONNECT):
+            found = self._candidates(socket, way)
+            if found:
+                return [end for end, _ in found]
+        return []
+
+
+def _may_be_tcp(socket: Socket) -> bool:
+    if socket.domain not in (AF_INET, AF_INET6, AF_OTHER) or socket.type == b"SOCK_DGRAM":
+        return False
+    return not (socket.protocol.startswith(b"UDP") or socket.listening is not None or socket.accepts)
+
+
+def _fits(socket: Socket, end: End) -> bool:
+    """Whether a socket that connected, or was accepted, can be this end at all."""
+    if socket.connects:
+        return end.is_client
+    if socket.listener is not None:
+        return not end.is_client
+    return True

@@ -1,0 +1,134 @@
+"""How the clock of a strace stands to the capture's, from pairs of events that must have come in a certain order.
+
+A connect is entered before its SYN leaves, a write before its bytes, a read returns after its bytes came, an accept
+after the handshake. Each pair bounds the offset on one side; bounds that contradict each other claim nothing.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from pcapstall.match.ends import End
+from pcapstall.strace.leader import EPOCH, TIME_OF_DAY
+from pcapstall.strace.sockets import Preview, Socket
+
+QUARTER_NS: Final = 900_000_000_000
+"""Time zones differ by multiples of this."""
+_DAY_NS: Final = 86_400_000_000_000
+_CLOSE_NS: Final = 10_000_000
+_SLACK_NS: Final = 2_000
+"""Both sides print microseconds, cut off or rounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The offset is at most (``upper``), or at least, so much."""
+
+    upper: bool
+    ns: int
+    line: int
+    """Reference of the strace's line."""
+    ref: int
+    """The frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """What to add to a strace's times to have the capture's."""
+
+    ns: int
+    error_ns: int | None
+    """None when only one side is bounded."""
+    consistent: bool
+    pairs: int
+    shown_ns: int | None
+    """For the report: without the date that a time of day lacks; None where the clock has no origin."""
+
+    @property
+    def slack_ns(self) -> int:
+        """How far a time may be off, for what rests on it."""
+        return self.error_ns if self.error_ns is not None else 50_000_000
+
+
+def bounds(socket: Socket, end: End, hello: Preview | None, resolution_ns: int) -> list[Bound]:
+    """What one matched socket says; ``hello`` is where the ClientHello's random was seen, if it was."""
+    flow = end.flow
+    found: list[Bound] = []
+
+    def at_most(event_ns: int, ref: int, start_ns: int, line: int) -> None:
+        if ref and start_ns >= 0:
+            found.append(Bound(True, event_ns - start_ns + _SLACK_NS, line, ref))
+
+    def at_least(event_ns: int, ref: int, end_ns: int, line: int) -> None:
+        if ref and end_ns >= 0:
+            found.append(Bound(False, event_ns - end_ns - resolution_ns - _SLACK_NS, line, ref))
+
+    if end.is_client and socket.connects:
+        call = socket.connects[0].call
+        at_most(flow.syn_ns, flow.syn_ref, call.start_ns, call.line)
+        if call.returned and not call.errno and not flow.syn_data:
+            at_least(flow.syn_ack_ns, flow.syn_ack_ref, call.end_ns, call.end_line)
+    if not end.is_client and socket.created is not None and socket.listener is not None and not flow.syn_data:
+        call = socket.created
+        at_least(flow.ack_ns, flow.ack_ref, call.end_ns, call.end_line)
+    if hello is not None:
+        if end.sends_hello:
+            at_most(flow.client_hello_first_ns, flow.client_hello_first_ref, hello.call.start_ns, hello.call.line)
+        else:
+            at_least(flow.client_hello_first_ns, flow.client_hello_first_ref, hello.last_end_ns, hello.last_line)
+    answer = flow.server_hello_first_ns, flow.server_hello_first_ref
+    if flow.hello_retry_ref:
+        answer = flow.hello_retry_ns, flow.hello_retry_ref
+    if not flow.preamble and answer[1]:
+        if end.sends_hello and socket.inbound.first is not None:
+            call = socket.inbound.first
+            at_least(*answer, call.end_ns, call.end_line)
+        elif not end.sends_hello and socket.outbound.first is not None and socket.created is not None:
+            call = socket.outbound.first
+            at_most(*answer, call.start_ns, call.line)
+    return found
+
+
+def settle(found: Iterable[Bound], clock_kind: int) -> Offset | None:
+    """The offset within all bounds; None without an upper one and without a lower one."""
+    everything = list(found)
+    uppers = [bound.ns for bound in everything if bound.upper]
+    lowers = [bound.ns for bound in everything if not bound.upper]
+    if not uppers and not lowers:
+        return None
+    high = min(uppers) if uppers else None
+    low = max(lowers) if lowers else None
+    if high is not None and low is not None and low > high:
+        return Offset((low + high) // 2, (low - high) // 2, False, len(everything), None)
+    near = high if high is not None else low
+    assert near is not None
+    base = _base(near, clock_kind)
+    shown_base = _shown(base, clock_kind)
+    if base is not None and (low is None or low <= base) and (high is None or base <= high):
+        nearest = min(abs(bound - base) for bound in (low, high) if bound is not None)
+        if nearest <= _CLOSE_NS:
+            # The clocks are those of one host, or well kept: by chance alone they would not meet so closely.
+            return Offset(base, nearest, True, len(everything), shown_base)
+    if low is not None and high is not None:
+        middle = (low + high) // 2
+        return Offset(middle, (high - low + 1) // 2, True, len(everything), _shown(middle, clock_kind))
+    return Offset(near, None, True, len(everything), _shown(near, clock_kind))
+
+
+def _base(ns: int, clock_kind: int) -> int | None:
+    """The offset that clocks without a fault would have; None where any is as good as another."""
+    if clock_kind == EPOCH:
+        return 0
+    if clock_kind == TIME_OF_DAY:
+        return (ns + QUARTER_NS // 2) // QUARTER_NS * QUARTER_NS
+    return None
+
+
+def _shown(ns: int | None, clock_kind: int) -> int | None:
+    if ns is None:
+        return None
+    if clock_kind == EPOCH:
+        return ns
+    if clock_kind == TIME_OF_DAY:
+        return (ns + _DAY_NS // 2) % _DAY_NS - _DAY_NS // 2
+    return None

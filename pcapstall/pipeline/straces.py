@@ -1,0 +1,191 @@
+"""Straces in a report: read, matched with the flows, asked about the stalls, and told of.
+
+After the captures are read each strace is read twice: once to match its sockets, once for what happened in the
+intervals that stalled. What it means is judged in `diagnose.process`.
+"""
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pcapstall.core.errors import InputError
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.process.judge import judge, look, responsible
+from pcapstall.diagnose.process.scene import ProcessVerdict, Scene, StraceFact
+from pcapstall.diagnose.verdict import Verdict
+from pcapstall.flows.flow import Flow
+from pcapstall.match.ends import Ends
+from pcapstall.match.matching import Match, Matching, match_flows
+from pcapstall.report.model import FlowReport, ProcessReport, StraceReport
+from pcapstall.strace.family import Strace, open_straces
+from pcapstall.strace.index import index_strace
+from pcapstall.strace.recorder import record
+
+SCENES_MAX: Final = 2_000
+"""So many stalls are looked at in straces, the longest of a report first."""
+
+
+@dataclass(frozen=True, slots=True)
+class StraceFile:
+    """A strace that the user gave."""
+
+    path: str
+    """A file, or what the names of `strace -ff` files begin with."""
+    label: str | None = None
+
+
+class Straces:
+    """All straces of a report."""
+
+    def __init__(self, files: Sequence[StraceFile]) -> None:
+        self.unreadable: list[InputError] = []
+        self._labels: dict[str, str | None] = {}
+        paths: list[str] = []
+        for file in files:
+            for path in _expand(file.path):
+                if path not in paths:
+                    paths.append(path)
+                self._labels.setdefault(path, file.label)
+                self._labels.setdefault(file.path, file.label)
+        self._straces: list[Strace] = self._open(paths)
+        self._matchings: list[Matching] = []
+        self._ends: dict[tuple[int, bool], tuple[Match, Matching]] = {}
+        """By flow id and whether it is the client's end."""
+        self._planned: list[tuple[int, Scene]] = []
+        self._scenes: dict[int, Scene] = {}
+
+    def close(self) -> None:
+        """Drop what was spooled."""
+        for strace in self._straces:
+            strace.close()
+
+    def match(self, flows: Iterable[Flow]) -> None:
+        """Read the straces and find which sockets are which flows."""
+        read: list[Strace] = []
+        indexes = []
+        for strace in self._straces:
+            try:
+                indexes.append(index_strace(strace))
+                read.append(strace)
+            except InputError as error:
+                self.unreadable.append(error)
+        self._straces = read
+        self._matchings = match_flows(indexes, Ends(flows))
+        for matching in self._matchings:
+            for match in matching.matches:
+                self._ends.setdefault((int(match.end.flow.id), match.end.is_client), (match, matching))
+
+    def plan(self, case: Case) -> None:
+        """Note that a stalled flow wants to be looked at."""
+        client, server = self._of(case.flow, True), self._of(case.flow, False)
+        match = responsible(case, client[0] if client else None, server[0] if server else None)
+        chosen = client if client and match is client[0] else server
+        if match is None or chosen is None:
+            return
+        scene = look(case, *chosen)
+        if scene is not None:
+            self._planned.append((int(case.flow.id), scene))
+
+    def record(self) -> None:
+        """Look at all planned stalls, in one pass over each strace."""
+        planned = sorted(self._planned, key=lambda item: -item[1].length_ns)[:SCENES_MAX]
+        for matching, strace in zip(self._matchings, self._straces, strict=True):
+            scenes = [scene for _, scene in planned if scene.index is matching.index]
+            if scenes:
+                record(strace, [scene.window for scene in scenes])
+        self._scenes = dict(planned)
+        self._planned = []
+
+    def judge(self, case: Case, verdict: Verdict | None) -> Verdict | None:
+        """The verdict on a flow in the light of what was recorded."""
+        scene = self._scenes.get(int(case.flow.id))
+        if verdict is None or scene is None or case.stalled is None:
+            return verdict
+        scene.case = case
+        return judge(case, verdict, scene)
+
+    def complete(self, flow: Flow, row: FlowReport, verdict: Verdict | None) -> FlowReport:
+        """The row with what only straces know of."""
+        found = self._of(flow, True) or self._of(flow, False)
+        way = found[0].way if found else None
+        if not isinstance(verdict, ProcessVerdict):
+            return replace(row, match=way) if way else row
+        lines = {fact.text: list(fact.lines) for fact in verdict.evidence if isinstance(fact, StraceFact)}
+        evidence = [
+            replace(item, strace=lines[item.text]) if not item.frames and item.text in lines else item
+            for item in row.evidence
+        ]
+        return replace(row, activity=verdict.activity, match=verdict.match or way, evidence=evidence)
+
+    def reports(self) -> list[StraceReport]:
+        """One for each strace."""
+        return [self._report(strace, matching) for strace, matching in zip(self._straces, self._matchings, strict=True)]
+
+    def _of(self, flow: Flow, is_client: bool) -> tuple[Match, Matching] | None:
+        return self._ends.get((int(flow.id), is_client))
+
+    def _open(self, paths: list[str]) -> list[Strace]:
+        left = list(paths)
+        while left:
+            try:
+                return open_straces(left)
+            except InputError as error:
+                self.unreadable.append(error)
+                if error.path not in left:
+                    return []
+                left.remove(error.path)
+        return []
+
+    def _report(self, strace: Strace, matching: Matching) -> StraceReport:
+        index = matching.index
+        offset = matching.offset
+        usable = offset if offset is not None and offset.consistent else None
+        label = self._labels.get(strace.name)
+        if label is None:
+            label = next((self._labels.get(member.source.path) for member in strace.members), None)
+        return StraceReport(
+            file=strace.name,
+            label=label,
+            lines=sum(index.counts.values()),
+            unread=index.coverage.unread_lines,
+            processes=_processes(matching),
+            clock_offset_ns=usable.shown_ns if usable else None,
+            clock_error_ns=usable.error_ns if usable else None,
+            unmatched_sockets=matching.unmatched(),
+        )
+
+
+def parse_strace(text: str) -> StraceFile:
+    """``outbound=FILE``, or ``FILE``: a word before the first ``=`` is a label, unless such a file exists."""
+    label, sign, path = text.partition("=")
+    if sign and path and re.fullmatch(r"[\w.-]+", label) and not os.path.exists(text):
+        return StraceFile(path, label)
+    return StraceFile(text)
+
+
+def _expand(path: str) -> list[str]:
+    """The files of a family, or of a pattern; the path itself when it is neither."""
+    if os.path.exists(path):
+        return [path]
+    family = [
+        name for name in glob.glob(glob.escape(path) + ".*") if re.fullmatch(r"\d+(\.\w+)?", name[len(path) + 1 :])
+    ]
+    return sorted(family) or sorted(glob.glob(path)) or [path]
+
+
+def _processes(matching: Matching) -> list[ProcessReport]:
+    reports = []
+    for process in matching.index.processes:
+        flows: dict[bool, set[int]] = {}
+        for match in matching.matches:
+            owners = {life.process for life in match.socket.lives}
+            if process in owners or (not owners and match.socket.process is process):
+                flows.setdefault(match.end.is_client, set()).add(int(match.end.flow.id))
+        everything = sorted(set().union(*flows.values()))
+        side = ("client" if True in flows else "server") if len(flows) == 1 else None
+        if everything or len(matching.index.processes) == 1:
+            reports.append(ProcessReport(int(process.pid), side, everything))
+    return reports
