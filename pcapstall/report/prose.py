@@ -14,13 +14,14 @@ from pcapstall.report.model import STALL_INTERVALS, CaptureReport, FlowReport, R
 from pcapstall.report.percentiles import longest as longest_lengths
 from pcapstall.report.percentiles import outcome_counts, ranks_of
 
-_POINTS: Final = {
+POINTS: Final = {
     "client": "captured at the client",
     "server": "captured at the server",
     "middle": "captured between client and server",
     "local": "captured on one host",
     "unknown": "capture point unknown",
 }
+"""Where a capture was taken, in words."""
 _HEALTHY_INTERVALS: Final = ("syn_synack", "ack_ch", "ch_ack", "ch_sh")
 
 
@@ -135,7 +136,7 @@ def _captures_line(report: Report) -> str:
     points = report.totals.capture_points
     if len(points) == 1:
         point = next(iter(points))
-        facts.append(_POINTS.get(point, f"capture point {point}"))
+        facts.append(POINTS.get(point, f"capture point {point}"))
     elif points:
         facts.append("capture point " + _counts(points))
     return f"Read {what}: {', '.join(facts)}."
