@@ -143,7 +143,11 @@ class TestKnowledgeOfTheUser:
         assert "--tls" in capsys.readouterr().err
 
     def test_ports(self, capsys: Output) -> None:
-        assert len(data(capsys, REFUSED, "--tls", "8443", "--tls", "80")["flows"]) == 2
+        """A client that says nothing on port 80 is late only where TLS is spoken."""
+        idle = str(CAPTURES / "plaintext-idle" / "capture.pcap")
+        for ports, reason in ([], "both_silent"), (["--tls", "81"], "both_silent"), (["--tls", "80"], "client_silent"):
+            assert data(capsys, idle, *ports)["flows"][0]["reason"] == reason
+        assert data(capsys, idle, "--tls", "443", "--tls", "80")["flows"][0]["reason"] == "client_silent"
 
 
 class TestFailIf:
