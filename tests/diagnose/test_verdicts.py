@@ -488,6 +488,44 @@ def test_slow_finish_is_the_clients() -> None:
         assert found(verdict(road, at)) == ("sh_cfin", "client_process", "client_slow_finish", "high")
 
 
+def gives_up(whole: bool) -> Road:
+    """The client closes 3 s after the ServerHello; the last segment of the flight has PSH only when it is ``whole``."""
+    road = Road()
+    ack = road.handshake()
+    road.c(ack + MS, PSH | ACK, HELLO)
+    road.s(ack + 7 * MS, PSH | ACK if whole else ACK, FLIGHT, ack=len(HELLO))
+    road.c(ack + 13 * MS, ACK, offset=len(HELLO), ack=len(FLIGHT))
+    road.c(ack + 3 * SECOND, FIN | ACK, offset=len(HELLO), ack=len(FLIGHT))
+    return road
+
+
+def test_a_client_that_may_wait_for_more_of_the_flight_is_not_blamed_for_certain() -> None:
+    row = verdict(gives_up(True), "client")
+    assert found(row) == ("sh_cfin", "client_process", "client_slow_finish", "medium")
+    assert row.would_settle == "knowing that the client had got all that it waited for"
+
+
+def test_a_flight_without_its_end_is_the_servers_or_lost() -> None:
+    row = verdict(gives_up(False), "client")
+    assert found(row) == ("sh_cfin", "unknown", "server_slow_hello", "medium")
+
+
+def test_a_hole_that_was_acknowledged_is_the_captures() -> None:
+    """The first segment of the flight is missing in the capture only: the client acknowledges it."""
+    road = Road()
+    ack = road.handshake()
+    flight = server_hello(more=record(23, b"\x66" * 2600))
+    road.c(ack + MS, PSH | ACK, HELLO)
+    at = ack + 7 * MS
+    road.s(at, ACK, flight[:1448], ack=len(HELLO), dropped=True)
+    road.s(at, PSH | ACK, flight[1448:], offset=1448, ack=len(HELLO))
+    road.c(at + 6 * MS, ACK, offset=len(HELLO), ack=len(flight))
+    road.c(at + 3 * SECOND, PSH | ACK, FINISHED, offset=len(HELLO), ack=len(flight))
+    row = verdict(road, "client")
+    assert row.reason != "server_hello_loss"
+    assert row.confidence != "high"
+
+
 def test_a_rst_from_something_else_on_the_path() -> None:
     road = Road()
     ack = road.handshake()

@@ -158,7 +158,7 @@ def syn_ack_unheard(case: Case) -> Judgement:
         case,
         NETWORK,
         "syn_ack_loss",
-        HIGH if len(answers) > 1 or again else MEDIUM,
+        HIGH if not case.is_open and (len(answers) > 1 or again) else MEDIUM,
         f"the SYN-ACK was lost on its way to the client, which acknowledged it {span(case.length_ns)} later"
         if not case.is_open
         else "the SYN-ACK was lost on its way to the client",

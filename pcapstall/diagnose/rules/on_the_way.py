@@ -43,9 +43,20 @@ def hole_of(case: Case, turn: Owed) -> Hole | None:
             break
         if seg.offset > next_offset and seg.ns >= case.start_ns and seg is not sent:
             filled = next((s for s in segs if s.offset <= next_offset < s.end and s.ns >= seg.ns), None)
+            until = filled.ns if filled else case.end_ns
+            if _acknowledged(case, turn, next_offset, until):
+                return None
             return Hole(next_offset, seg.offset, seg, filled)
         next_offset = max(next_offset, seg.end)
     return None
+
+
+def _acknowledged(case: Case, turn: Owed, offset: int, until_ns: int) -> bool:
+    """Whether the other side acknowledged a byte that is not here: the capture missed it, nobody else."""
+    return any(
+        seg.ack is not None and seg.ack > offset and seg.ns < until_ns and not seg.is_rst
+        for seg in case.history.of(not turn.turn.from_client)
+    )
 
 
 def black_hole_before(case: Case) -> Judgement:

@@ -39,7 +39,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("nagle_delayed_ack", ("ch_span",), windows.nagle),
     Rule("await_server", ("ack_ch",), before_hello.await_server),
     Rule("both_silent", ("ack_ch",), before_hello.both_silent),
-    Rule("mtu_black_hole", _TURNS, on_the_way.black_hole_before),
+    Rule("mtu_black_hole_before", _TURNS, on_the_way.black_hole_before),
     Rule("hole", _TURNS, on_the_way.hole),
     Rule("flight_lost", ("sh_cfin",), flight.flight_lost),
     Rule("lost_before_capture", _TURNS, on_the_way.lost_before_capture),

@@ -10,6 +10,8 @@ from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.turn import Turn
 from pcapstall.diagnose.verdict import AWAIT_SERVER, CLIENT_PROCESS, SERVER_PROCESS
+from pcapstall.wire.segment import PSH
+from pcapstall.wire.tls_names import is_tls13
 
 NO_TURN: Final = "the stage is not one side's turn"
 """Why a rule about turns does not hold for other stages."""
@@ -27,6 +29,8 @@ class Owed:
     turn: Turn
     marks: list[tuple[int, str]] = field(default_factory=list)
     """Parts of the interval that lie before this turn, for `split`."""
+    certain: bool = True
+    """Whether it surely was this side's turn: what it waited for had come, to the last byte."""
 
     @property
     def side(self) -> str:
@@ -78,14 +82,35 @@ def _finish(case: Case) -> Owed:
     flow = case.flow
     hello_sender = case.hello_from_client
     flight_ns, flight_ref = flow.server_flight_last_ns, flow.server_flight_last_ref
-    if flight_ref and case.start_ns < flight_ns <= case.end_ns and 2 * (flight_ns - case.start_ns) >= case.length_ns:
-        turn = Turn(not hello_sender, case.start_ns, case.start_ref, flight_ns, case.history.at(flight_ref))
+    whole, certain = _flight(case)
+    if not whole:
+        flight_ns, flight_ref = case.end_ns, 0
+    if case.start_ns < flight_ns <= case.end_ns and 2 * (flight_ns - case.start_ns) >= case.length_ns:
+        sent = case.history.at(flight_ref) if flight_ref else None
+        turn = Turn(not hello_sender, case.start_ns, case.start_ref, flight_ns, sent)
         return Owed("the rest of the server's flight", "server_slow_hello", "server_hello_loss", turn)
     start_ns, start_ref = case.start_ns, case.start_ref
     if flight_ref and start_ns < flight_ns <= case.end_ns:
         start_ns, start_ref = flight_ns, flight_ref
     turn = _turn(case, hello_sender, start_ns, start_ref, case.end_ref)
-    return Owed("its Finished", "client_slow_finish", "client_finished_loss", turn, [(start_ns, "network")])
+    marks = [(start_ns, "network")]
+    return Owed("its Finished", "client_slow_finish", "client_finished_loss", turn, marks, certain)
+
+
+def _flight(case: Case) -> tuple[bool, bool]:
+    """Whether the server's flight seems to have come whole, and whether that is certain.
+
+    Up to TLS 1.2 its last message is in the clear. In TLS 1.3 only the client's answer proves it; without one, a last
+    segment without PSH says that the server had more to send (RFC 9293 section 3.9.1.2).
+    """
+    flow = case.flow
+    if not case.is_open:
+        return True, True
+    if flow.server_hello is not None and not is_tls13(flow.server_hello.version):
+        return flow.server_flight_last_ref != 0, flow.server_flight_last_ref != 0
+    data = [seg for seg in case.history.of(not case.hello_from_client) if seg.has_data and seg.ns <= case.end_ns]
+    last = max(data, key=lambda seg: seg.end, default=None)
+    return last is None or bool(last.flags & PSH), False
 
 
 def _turn(case: Case, from_client: bool, start_ns: int, start_ref: int, end_ref: int) -> Turn:
@@ -104,7 +129,9 @@ def _before_hello(case: Case) -> Owed:
             marks.append((seg.ns, AWAIT_SERVER))
             start_ns, start_ref = seg.ns, seg.ref
     turn = _turn(case, hello_sender, start_ns, start_ref, case.end_ref)
-    return Owed("the ClientHello", "client_silent", "client_hello_loss", turn, marks)
+    # More of what the other side said last may have been on its way.
+    certain = not case.is_open or start_ref == case.start_ref
+    return Owed("the ClientHello", "client_silent", "client_hello_loss", turn, marks, certain)
 
 
 def exchange(case: Case) -> list[Seg]:

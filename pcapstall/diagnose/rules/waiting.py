@@ -17,6 +17,7 @@ from pcapstall.diagnose.verdict import (
     UNKNOWN,
     Fact,
     Verdict,
+    at_most,
 )
 
 
@@ -161,6 +162,9 @@ def _late(case: Case, turn: Owed, confidence: str, evidence: list[Fact | None], 
     """The verdict on a side that was late with what it owed."""
     parts = split(case.start_ns, case.end_ns, turn.marks, turn.process)
     reason = turn.late_reason
+    if not turn.certain:
+        confidence = at_most(confidence, MEDIUM)
+        would_settle = would_settle or f"knowing that the {turn.side} had got all that it waited for"
     if case.stalled in ANSWER_WAIT:
         sentence = f"the ClientHello was there, and the {turn.side}'s process {_answered(case)} {span(case.length_ns)}"
     else:
