@@ -194,6 +194,18 @@ class TestInputs:
         assert data(capsys, LOST, LOST) == data(capsys, LOST)
         assert data(capsys, LOST, str(Path(LOST).parent / "." / "capture.pcap"))["captures"][0]["packets"] == 74
 
+    @pytest.mark.xfail(reason="what the reader says of names, and of no single file, is in no report")
+    def test_a_file_named_twice_is_told(self, capsys: Output) -> None:
+        assert main(["report", LOST, LOST]) == 0
+        shown = capsys.readouterr()
+        assert "named more than once" in shown.out + shown.err
+
+    @pytest.mark.xfail(reason="evidence has one file, so that frames in two files make two sentences")
+    def test_evidence_in_several_files_is_one_sentence(self, capsys: Output) -> None:
+        told = [line.partition(" [frame")[0] for line in report(capsys, *RING).splitlines() if line.startswith("  - ")]
+        assert len(told) > 3
+        assert len(told) == len(set(told))
+
     @pytest.mark.parametrize(
         ("name", "reason"),
         [
