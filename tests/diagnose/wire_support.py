@@ -211,7 +211,7 @@ def reports(
 ) -> list[FlowReport]:
     """The rows of the report, all flows shown."""
     collector = follow(segments, slow=slow)
-    findings = Findings(collector, at, frozenset(tls_ports))
+    findings = Findings(collector, at, frozenset(tls_ports), show_all=True)
     findings.settle()
     return list(findings.rows(START_NS))
 
