@@ -7,10 +7,12 @@ import click
 
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.reading import check_inputs, exit_code, read
-from pcapstall.pipeline import Options
+from pcapstall.core.errors import UsageError
+from pcapstall.pipeline import Analysis, Options
 from pcapstall.pipeline.select import select
 from pcapstall.pipeline.straces import parse_strace
 from pcapstall.report.conditions import FailConditions
+from pcapstall.report.explanation import Explanation, check_format, explanation_of, render_explanation
 from pcapstall.report.filter import compile_filter
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import STREAMED, parse_format, render
@@ -24,6 +26,13 @@ from pcapstall.report.thresholds import parse_thresholds
     options.format_option,
     options.output_option,
     options.all_option,
+    click.option(
+        "--explain",
+        "row",
+        type=int,
+        metavar="ROW",
+        help="Instead of the table: which rules were tried for the flow in ROW, and why each held or not.",
+    ),
     options.filter_option,
     options.slow_option,
     options.at_option,
@@ -36,6 +45,7 @@ def command(
     wanted: str,
     output: str | None,
     all_flows: bool,
+    row: int | None,
     filter_text: str | None,
     slow: tuple[str, ...],
     at: str | None,
@@ -52,12 +62,16 @@ def command(
     """
     wanted = options.chosen_format(wanted, output)
     format_name, _ = parse_format(wanted)
+    if row is not None:
+        check_format(wanted)
+        if filter_text is not None:
+            raise UsageError("--explain and --filter do not go together: ROW is one flow, whatever the filter keeps")
     keep = compile_filter(filter_text) if filter_text is not None else None
     conditions = FailConditions(fail_if)
     thresholds_ns = parse_thresholds(slow)
     check_inputs(captures)
     destination.check(output, captures)
-    everything = all_flows or format_name in STREAMED
+    everything = all_flows or row is not None or format_name in STREAMED
     analysis = read(
         captures,
         Options(
@@ -72,7 +86,17 @@ def command(
     for error in analysis.unreadable:
         destination.complain(error)
     if analysis.captures:
+        explanation = None if row is None else _explanation(analysis, row)
         with destination.opened(output) as out:
             look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=all_flows)
-            render(analysis, out, wanted, look)
+            if explanation is None:
+                render(analysis, out, wanted, look)
+            else:
+                render_explanation(explanation, out, wanted, look)
     return exit_code(analysis, conditions)
+
+
+def _explanation(analysis: Analysis, row: int) -> Explanation:
+    """The rules that were tried for ``row``; UsageError when there is no such row."""
+    assert analysis.findings is not None
+    return explanation_of(analysis, row, analysis.findings.explain)

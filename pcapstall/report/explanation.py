@@ -1,0 +1,213 @@
+"""`--explain`: which rules were tried for one flow, in their order, and why each held or did not.
+
+Drawn as text, Markdown, Jira markup or JSON. Rules are run elsewhere; what they say is shown as it is.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TextIO
+
+from pcapstall.core.errors import UsageError
+from pcapstall.core.times import format_span
+from pcapstall.diagnose.engine import Tried
+from pcapstall.report import stories, to_jira, to_markdown, to_table
+from pcapstall.report.model import SCHEMA, STALL_INTERVALS, FlowReport, Report
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.render import parse_format
+from pcapstall.report.thresholds import threshold_ns
+from pcapstall.report.untrusted import printable
+
+_NO: Final = "no"
+_HELD: Final = "held"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One flow, and the rules for it."""
+
+    report: Report
+    flow: FlowReport
+    rules: Sequence[Tried]
+    """All of its stage, in order, as `diagnose.engine.explain` has them."""
+
+    @property
+    def tried(self) -> Sequence[Tried]:
+        """The rules up to the one that made the verdict. Those behind it take for granted that it did not hold."""
+        first = next((at for at, rule in enumerate(self.rules) if rule.held), len(self.rules))
+        return self.rules[: first + 1]
+
+    @property
+    def not_tried(self) -> str:
+        """The rules behind those in one sentence; empty when there are none."""
+        names = dict.fromkeys(rule.rule for rule in self.rules[len(self.tried) :])
+        return f"Not tried any more: {', '.join(names)}." if names else ""
+
+    @property
+    def introduction(self) -> str:
+        """What the list of rules is, or why there is none."""
+        flow = self.flow
+        if not self.rules:
+            return f"No rule was tried: the flow neither stalled nor failed{self._slowest()}."
+        about = f"a stall in {flow.stalled}" if flow.stalled else "a failure without a stall"
+        said = f"Rules for {about}, in their order"
+        if not self.tried[-1].held:
+            return f"{said}; none holds, so the cause is unknown."
+        return f"{said}; the first that holds makes the verdict."
+
+    @property
+    def by_strace(self) -> str:
+        """The verdict where a strace has changed it; empty when it is that of the rules."""
+        verdict = self.flow.verdict
+        changed = self.report.straces and verdict and self.tried and verdict != self.tried[-1].why
+        return f"With what the strace shows the verdict is: {verdict}." if changed else ""
+
+    def _slowest(self) -> str:
+        lengths = {name: ns for name in STALL_INTERVALS if (ns := self.flow.intervals_ns.get(name))}
+        if not lengths:
+            return ""
+        name, ns = max(lengths.items(), key=lambda length: length[1])
+        least = format_span(threshold_ns(self.report.thresholds_ns, name))
+        return f". Its longest step was {name}, {format_span(ns)}; a stall begins at {least}"
+
+
+def explanation_of(report: Report, row: int, rules: Callable[[int], Sequence[Tried]]) -> Explanation:
+    """Of the flow with the id ``row``; UsageError names the rows when there is none. ``rules`` has those of a row."""
+    last = 0
+    for flow in report.flows:
+        if flow.id == row:
+            return Explanation(report, flow, rules(row))
+        last = max(last, flow.id)
+    there_are = f"rows go from 1 to {last}" if last > 1 else "the only row is 1" if last else "no connection was read"
+    raise UsageError(f"--explain {row}: there is no such row; {there_are}")
+
+
+def check_format(wanted: str) -> None:
+    """UsageError unless `-f` is one in which rules can be shown."""
+    name, style = parse_format(wanted)
+    if name not in _FORMATS or style:
+        raise UsageError(f"-f {wanted}: --explain is written as {', '.join(_FORMATS)}")
+
+
+def render_explanation(explanation: Explanation, out: TextIO, wanted: str, options: RenderOptions) -> None:
+    """Write ``explanation`` in the format ``wanted``, as `-f` takes it and `check_format` has seen it."""
+    for line in _FORMATS[wanted](explanation, options):
+        out.write(line + "\n")
+
+
+def _text(explanation: Explanation, options: RenderOptions) -> Iterator[str]:
+    story = stories.tell(explanation.flow, explanation.report.captures)
+    width = options.width or to_table.LEGEND_WIDTH
+    title = f"{story.title}: {story.endpoints}" + (f" ({story.about})" if story.about else "")
+    for line in to_table.wrap(printable(title), width, "  "):
+        yield to_table.paint(line, to_table.BOLD, options)
+    for text in (story.finding, _place(explanation)):
+        yield from (f"  {line}" for line in to_table.wrap(printable(text), width - 2, "  "))
+    yield ""
+    yield from to_table.wrap(printable(explanation.introduction), width)
+    if explanation.tried:
+        yield ""
+        yield from _rule_lines(explanation, width, options)
+    if story.evidence or story.would_settle:
+        yield ""
+        yield "What the verdict rests on:"
+        for text, where in story.evidence:
+            bullet = printable(f"- {text}" + (f" [{where}]" if where else ""))
+            yield from (f"  {line}" for line in to_table.wrap(bullet, width - 2, "  "))
+        if story.would_settle:
+            settle = printable(f"would settle: {story.would_settle}")
+            yield from (f"  {line}" for line in to_table.wrap(settle, width - 2, "  "))
+
+
+def _rule_lines(explanation: Explanation, width: int, options: RenderOptions) -> Iterator[str]:
+    number_wide = len(str(len(explanation.tried)))
+    name_wide = max(len(tried.rule) for tried in explanation.tried)
+    indent = " " * (number_wide + name_wide + 12)
+    for at, tried in enumerate(explanation.tried, 1):
+        why = to_table.wrap(printable(tried.why), max(width - len(indent), 20))
+        head = f"  {at:{number_wide}}  {tried.rule:{name_wide}}  {_answer(tried):4}  "
+        for line in (head + "".join(why[:1]), *(indent + rest for rest in why[1:])):
+            yield to_table.paint(line, to_table.BOLD if tried.held else to_table.DIM, options)
+    for text in (explanation.not_tried, printable(explanation.by_strace)):
+        yield from (f"  {line}" for line in to_table.wrap(text, width - 2, "  "))
+
+
+def _answer(tried: Tried) -> str:
+    return _HELD if tried.held else _NO
+
+
+def _place(explanation: Explanation) -> str:
+    """Where the flow was captured, on which most rules depend."""
+    flow = explanation.flow
+    sure = f", {flow.capture_point_confidence} confidence" if flow.capture_point_confidence else ""
+    return f"capture point {flow.capture_point}{sure}"
+
+
+def _markdown(explanation: Explanation, _options: RenderOptions) -> Iterator[str]:
+    yield f"### {_title(explanation, to_markdown.code)}"
+    yield from _markup(explanation, to_markdown.escape, to_markdown.code, "**{}**", "1. ", "- ")
+
+
+def _jira(explanation: Explanation, _options: RenderOptions) -> Iterator[str]:
+    yield f"h3. {_title(explanation, to_jira.escape)}"
+    yield from _markup(explanation, to_jira.escape, to_jira.escape, "*{}*", "# ", "* ")
+
+
+_Escape = Callable[[str], str]
+
+
+def _title(explanation: Explanation, code: _Escape) -> str:
+    story = stories.tell(explanation.flow, explanation.report.captures)
+    return f"{story.title}: {code(story.endpoints)}" + (f" ({code(story.about)})" if story.about else "")
+
+
+def _markup(
+    explanation: Explanation, escape: _Escape, code: _Escape, strong: str, numbered: str, bullet: str
+) -> Iterator[str]:
+    story = stories.tell(explanation.flow, explanation.report.captures)
+    for text in (f"{story.finding}; {_place(explanation)}", explanation.introduction):
+        yield ""
+        yield escape(text)
+    if explanation.tried:
+        yield ""
+        for tried in explanation.tried:
+            shown = strong.format(_HELD) if tried.held else _NO
+            yield f"{numbered}{code(tried.rule)} {shown}: {escape(tried.why)}"
+        for text in filter(None, (explanation.not_tried, explanation.by_strace)):
+            yield ""
+            yield escape(text)
+    if story.evidence:
+        yield ""
+        for text, where in story.evidence:
+            yield f"{bullet}{escape(text)}" + (f" ({code(where)})" if where else "")
+    if story.would_settle:
+        yield ""
+        yield f"Would settle: {escape(story.would_settle)}"
+
+
+def _json(explanation: Explanation, _options: RenderOptions) -> Iterator[str]:
+    flow = explanation.flow
+    found: dict[str, Any] = {
+        "schema": SCHEMA,
+        "version": explanation.report.version,
+        "id": flow.id,
+        "client": flow.client,
+        "server": flow.server,
+        "stalled": flow.stalled,
+        "failed": flow.failed,
+        "cause": flow.cause,
+        "reason": flow.reason,
+        "confidence": flow.confidence,
+        "verdict": flow.verdict,
+        "tried": [{"rule": tried.rule, "held": tried.held, "why": tried.why} for tried in explanation.tried],
+        "not_tried": [rule.rule for rule in explanation.rules[len(explanation.tried) :]],
+    }
+    yield json.dumps(found, indent=1)
+
+
+_FORMATS: Final[dict[str, Callable[[Explanation, RenderOptions], Iterator[str]]]] = {
+    "table": _text,
+    "markdown": _markdown,
+    "jira": _jira,
+    "json": _json,
+}
