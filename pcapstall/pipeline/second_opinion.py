@@ -10,12 +10,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pcapstall.pipeline.tshark_capture import Question, Tshark, TsharkError, TsharkRun
-from pcapstall.pipeline.tshark_packets import FIELDS, PROTOCOLS, Fragments, TsharkSegment, read_packet
+from pcapstall.pipeline.tshark_messages import Fragments
+from pcapstall.pipeline.tshark_packets import FIELDS, PROTOCOLS, TsharkSegment, packet_ns, read_packet
 from pcapstall.pipeline.tshark_streams import Streams
 from pcapstall.report.comparison_model import SeenFlow
 
 DISPLAY_FILTER: Final = " || ".join(
     (
+        "frame.number == 1",
         "tcp.time_relative == 0",  # the first packet of each stream
         "tcp.flags.syn == 1",
         "tcp.flags.fin == 1",
@@ -53,6 +55,7 @@ class SecondOpinion:
     def __init__(
         self, keylog: str | None = None, decode_as: Sequence[str] = (), silence_s: float | None = None
     ) -> None:
+        self.keylog = keylog
         self._tshark = Tshark()
         self._silence_s = silence_s
         self._decode_as = (*DECODE_AS, *decode_as)
@@ -61,6 +64,8 @@ class SecondOpinion:
             self._preferences["tls.keylog_file"] = keylog
         self.warning = ""
         """What tshark complained of in the latest file."""
+        self.first_ns: int | None = None
+        """The stamp of its first packet; None when it has none."""
 
     @property
     def version(self) -> str:
@@ -75,13 +80,19 @@ class SecondOpinion:
         decode_as = [*self._decode_as, *(f"tcp.port=={port},tls" for port in sorted(tls_ports))]
         question = Question(DISPLAY_FILTER, PROTOCOLS, FIELDS, self._preferences, decode_as)
         streams, fragments = Streams(), Fragments()
-        self.warning = self._ask(path, question, lambda packet: streams.add(read_packet(packet, fragments)))
+        self.first_ns = None
+
+        def take(packet: Any) -> None:
+            if self.first_ns is None:
+                self.first_ns = packet_ns(packet)
+            streams.add(read_packet(packet, fragments))
 
         def take_late(packet: Any) -> None:
             found = read_packet(packet, Fragments())
             if isinstance(found, TsharkSegment):
                 streams.add_late(found)
 
+        self.warning = self._ask(path, question, take)
         for display_filter in _late_filters(streams):
             self._ask(path, replace(question, display_filter=display_filter), take_late)
         return streams.flows()

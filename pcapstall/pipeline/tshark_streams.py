@@ -9,14 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pcapstall.core.seq import seq_diff
-from pcapstall.pipeline.tshark_packets import (
-    CLIENT_HELLO,
-    DAMAGED_HEADER,
-    SERVER_HELLO,
-    Message,
-    TsharkSegment,
-    TsharkStray,
-)
+from pcapstall.pipeline.tshark_messages import CLIENT_HELLO, ENCRYPTED_EXTENSIONS, SERVER_HELLO, Message
+from pcapstall.pipeline.tshark_packets import DAMAGED_HEADER, TsharkSegment, TsharkStray
 from pcapstall.report.comparison_model import COMPARED_EVENTS, Decrypted, Seen, SeenAlert, SeenFlow
 from pcapstall.wire.segment import ACK, FIN, RST, SYN
 from pcapstall.wire.tls_names import ALERT_LEVELS, HANDSHAKE_NAMES, alert_name, version_name
@@ -260,4 +254,5 @@ def _name(message: Message) -> str:
     if message.level >= 0:
         level = ALERT_LEVELS.get(message.level, str(message.level))
         return f"alert {level} {alert_name(message.description)}"
-    return HANDSHAKE_NAMES.get(message.kind, f"handshake message {message.kind}")
+    name = HANDSHAKE_NAMES.get(message.kind, f"handshake message {message.kind}")
+    return f"{name} alpn {message.alpn}" if message.alpn and message.kind == ENCRYPTED_EXTENSIONS else name

@@ -10,18 +10,16 @@ from typing import Final
 
 import pcapstall
 from pcapstall.capture.captures import Captures
-from pcapstall.capture.linktypes import NAMES
 from pcapstall.capture.source import Stop
 from pcapstall.core.endpoints import parse_endpoint
 from pcapstall.core.errors import InputError
 from pcapstall.pipeline.analysis import Analysis, Options, analyse
 from pcapstall.pipeline.second_opinion import SecondOpinion
+from pcapstall.pipeline.unread_linktypes import unread_linktypes
 from pcapstall.report.comparison import compare
 from pcapstall.report.comparison_model import Comparison, FileComparison, FlowComparison, SeenFlow
 from pcapstall.report.known_differences import UNKNOWN_LINK_TYPE, UNREADABLE
-from pcapstall.wire.decode import Decoder
 
-_NUMBERS: Final = {name: number for number, name in NAMES.items()}
 _HELLOS: Final = ("client_hello_last", "server_hello_last")
 
 
@@ -50,8 +48,10 @@ def verify_file(
         theirs = [told.get(flow.streams, flow) if flow.streams in hidden else flow for flow in theirs]
         flows = compare(analysis.flows, theirs, _why_lonely(analysis, error))
         warnings.append(_told(theirs))
-    warnings += _unread(analysis)
-    return FileComparison(path, analysis.t0_ns or _first_ns(theirs), flows, warnings), error
+    warnings += [f"pcapstall does not read the link type {name}" for name in _unread(analysis)]
+    if opinion.keylog is not None and not any(flow.decrypted for flow in theirs):
+        warnings.append(f"the secrets in {opinion.keylog} are of none of these connections")
+    return FileComparison(path, opinion.first_ns or 0, flows, warnings), error
 
 
 def comparison(files: list[FileComparison], opinion: SecondOpinion) -> Comparison:
@@ -63,25 +63,12 @@ def _why_lonely(analysis: Analysis, error: InputError | None) -> str | None:
     """Why tshark may have streams that pcapstall has not."""
     if error is not None:
         return UNREADABLE
-    return UNKNOWN_LINK_TYPE if any(_unknown(capture.linktypes) for capture in analysis.captures) else None
+    return UNKNOWN_LINK_TYPE if _unread(analysis) else None
 
 
 def _unread(analysis: Analysis) -> list[str]:
-    names = sorted({name for capture in analysis.captures for name in _unknown(capture.linktypes)})
-    return [f"pcapstall does not read the link type {name}" for name in names]
-
-
-def _unknown(names: list[str]) -> list[str]:
-    """Those of the link types that the decoder passes over."""
-    decoder = Decoder()
-    for name in names:
-        decoder.decode(bytes(64), 0, 64, 64, _number(name))
-    return [name for name in names if _number(name) in decoder.unknown_linktypes]
-
-
-def _number(linktype: str) -> int:
-    """The inverse of `linktype_name`."""
-    return _NUMBERS[linktype] if linktype in _NUMBERS else int(linktype.removeprefix("LINKTYPE_"))
+    """The link types of the files that pcapstall passes over."""
+    return unread_linktypes(name for capture in analysis.captures for name in capture.linktypes)
 
 
 def _hides_tls(flow: FlowComparison) -> bool:
@@ -102,7 +89,3 @@ def _told(theirs: list[SeenFlow]) -> str:
     return f"tshark takes TLS on port {listed} for another protocol; it was read again with " + " ".join(
         f"-d tcp.port=={port},tls" for port in ports
     )
-
-
-def _first_ns(theirs: list[SeenFlow]) -> int:
-    return min((at.ns for flow in theirs for at in flow.events.values() if at is not None), default=0)

@@ -116,7 +116,7 @@ class FileComparison:
 
     file: str
     t0_ns: int
-    """Stamp of the earliest packet, which times are counted from in text."""
+    """Stamp of the first packet, which times are counted from in text, as Wireshark does."""
     flows: Sequence[FlowComparison]
     warnings: Sequence[str] = ()
     """What either reading complained of."""

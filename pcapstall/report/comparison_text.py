@@ -11,6 +11,7 @@ from typing import Final
 from pcapstall.core.times import SECOND
 from pcapstall.report.comparison import endpoints_text
 from pcapstall.report.comparison_model import Decrypted, FileComparison, FlowComparison, Seen, SeenFlow, Value
+from pcapstall.report.flow_grid import LEGENDS
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
 from pcapstall.report.known_differences import KNOWN
 from pcapstall.report.model import EventReport, FlowReport
@@ -22,6 +23,8 @@ THEIRS: Final = "tshark"
 
 _FAR_NS: Final = 10 * 365 * 86_400 * SECOND
 """A stamp further than this from the first packet is told as what it is."""
+_KEEP: Final = {"syn_synack": 5, "synack_ack": 8, "ack_ch": 1, "ch_span": 7, "ch_sh": 2, "ch_fin": 3}
+"""The intervals of a flow that only tshark has, and how soon each goes on a narrow terminal."""
 _INTERVALS: Final = (
     ("syn_synack", "syn", "syn_ack"),
     ("synack_ack", "syn_ack", "ack"),
@@ -44,6 +47,7 @@ class Section:
 
 def sections(file: FileComparison, everything: bool) -> Iterator[Section]:
     """What is told of ``file``: only differences, or ``everything``."""
+    told: set[str] = set()
     yield _head(file)
     both = [flow for flow in file.flows if flow.ours is not None and flow.theirs is not None]
     if everything:
@@ -51,8 +55,8 @@ def sections(file: FileComparison, everything: bool) -> Iterator[Section]:
     else:
         yield from _unexplained(both, file.t0_ns)
     yield from _only_ours(file)
-    yield from _only_theirs(file, everything)
-    yield from _known(both, file.t0_ns, everything)
+    yield from _only_theirs(file, told, everything)
+    yield from _known(both, file.t0_ns, told, everything)
     yield from _decrypted(both, file.t0_ns, everything)
 
 
@@ -92,12 +96,15 @@ def _title(flow: FlowReport) -> str:
 def _whole_flow(flow: FlowComparison, t0_ns: int) -> Section:
     assert flow.ours is not None
     columns = [GridColumn("value"), GridColumn(OURS), GridColumn(THEIRS), GridColumn("known as", keep=1)]
-    rows, marks = [], {}
-    for at, value in enumerate(flow.values):
+    rows: list[list[str]] = []
+    marks: dict[tuple[int, str], str] = {}
+    for value in flow.values:
+        if value.name == "endpoints" and value.equal:
+            continue  # they are in the title
         theirs = "same" if value.equal else _theirs(value, t0_ns)
-        rows.append([value.name, _cell(value.ours, t0_ns), theirs, value.why or ABSENT])
         if not value.equal:
-            marks[at, THEIRS] = WARN if value.why else BAD
+            marks[len(rows), THEIRS] = WARN if value.why else BAD
+        rows.append([value.name, _cell(value.ours, t0_ns), theirs, value.why or ABSENT])
     return Section(_title(flow.ours), grid=Grid(columns, rows, marks).without_empty())
 
 
@@ -128,20 +135,24 @@ def _only_ours(file: FileComparison) -> Iterator[Section]:
         yield from _more(len(found) - SHOWN, "flow that only pcapstall has", "flows that only pcapstall has")
 
 
-def _only_theirs(file: FileComparison, everything: bool) -> Iterator[Section]:
+def _only_theirs(file: FileComparison, told: set[str], everything: bool) -> Iterator[Section]:
     kinds: dict[str | None, list[SeenFlow]] = {}
     for flow in file.flows:
         if flow.ours is None and flow.theirs is not None:
             kinds.setdefault(flow.values[0].why, []).append(flow.theirs)
     for why, flows in kinds.items():
         shown = flows if everything else flows[:SHOWN]
-        title = (
-            f"Only tshark has {_count(len(flows), 'flow')}: {why}"
-            if why
-            else f"Only tshark has {_count(len(flows), 'flow')}:"
-        )
-        yield Section(title, [KNOWN[why].reason] if why else [], _stream_grid(shown), WARN if why else BAD)
+        title = f"Only tshark has {_count(len(flows), 'flow')}: {why or ''}".rstrip(" ")
+        yield Section(title, _reason(why, told), _stream_grid(shown), WARN if why else BAD)
         yield from _more(len(flows) - len(shown), "flow that only tshark has", "flows that only tshark has")
+
+
+def _reason(why: str | None, told: set[str]) -> list[str]:
+    """Why a known difference is one, the first time it comes up in a file."""
+    if why is None or why in told:
+        return []
+    told.add(why)
+    return [KNOWN[why].reason]
 
 
 def _stream_grid(flows: Sequence[SeenFlow]) -> Grid:
@@ -150,7 +161,7 @@ def _stream_grid(flows: Sequence[SeenFlow]) -> Grid:
         GridColumn("stream", right=True),
         GridColumn("client", shrinks_to=21, code=True),
         GridColumn("server", shrinks_to=21, code=True),
-        GridColumn("first frame", right=True, keep=2),
+        GridColumn("first frame", right=True, keep=9),
     ]
     cells = [
         [", ".join(map(str, flow.streams)) for flow in flows],
@@ -159,12 +170,12 @@ def _stream_grid(flows: Sequence[SeenFlow]) -> Grid:
         [str(flow.first_frame) for flow in flows],
     ]
     measured = [intervals_ns(flow) for flow in flows]
-    for place, name in enumerate((*(interval[0] for interval in _INTERVALS), "ch_fin")):
+    for name, keep in _KEEP.items():
         lengths = [each[name] for each in measured]
         digits = decimals([ns for ns in lengths if ns is not None])
-        columns.append(GridColumn(name, "", right=True, keep=3 + place))
+        columns.append(GridColumn(name, LEGENDS[name], right=True, keep=keep))
         cells.append([milliseconds(ns, digits) for ns in lengths])
-    columns.append(GridColumn("sni", keep=1, shrinks_to=16, code=True))
+    columns.append(GridColumn("sni", keep=4, shrinks_to=16, code=True))
     cells.append([plain(flow.sni) if flow.sni else ABSENT for flow in flows])
     return Grid(columns, [list(row) for row in zip(*cells, strict=True)]).without_empty()
 
@@ -182,7 +193,7 @@ def _between(start: Seen | None, end: Seen | None) -> int | None:
     return None if start is None or end is None else end.ns - start.ns
 
 
-def _known(flows: Sequence[FlowComparison], t0_ns: int, everything: bool) -> Iterator[Section]:
+def _known(flows: Sequence[FlowComparison], t0_ns: int, told: set[str], everything: bool) -> Iterator[Section]:
     """A section a kind; under `--all`, where the values were shown with their flows, only the reason."""
     kinds: dict[str, list[tuple[FlowReport, Value]]] = {}
     for flow in flows:
@@ -190,7 +201,7 @@ def _known(flows: Sequence[FlowComparison], t0_ns: int, everything: bool) -> Ite
             if value.why is not None and flow.ours is not None:
                 kinds.setdefault(value.why, []).append((flow.ours, value))
     for why, found in kinds.items():
-        section = Section(f"{why}, {_count(len(found), 'value')}:", [KNOWN[why].reason], mark=WARN)
+        section = Section(f"{why}, {_count(len(found), 'value')}:", _reason(why, told), mark=WARN)
         if not everything:
             section.grid = _known_grid(found[:SHOWN], t0_ns)
         yield section

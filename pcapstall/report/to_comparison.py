@@ -79,7 +79,10 @@ def _markdown(comparison: Comparison, options: RenderOptions) -> Iterator[str]:
 
 
 def _readers(comparison: Comparison) -> str:
-    return f"pcapstall {comparison.version} beside tshark {comparison.tshark_version}"
+    return (
+        f"pcapstall {comparison.version} beside tshark {comparison.tshark_version}; "
+        "seconds count from the first packet of each file"
+    )
 
 
 def _object(comparison: Comparison, everything: bool) -> dict[str, Any]:
