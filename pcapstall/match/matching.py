@@ -34,6 +34,8 @@ class Match:
         self.way = way
         self.hello = hello
         """Where the ClientHello's random was seen."""
+        self.translated = way != BY_RANDOM and socket.peer is not None and socket.peer != end.peer
+        """The peer that the process knows is not the one on the wire."""
 
 
 class Matching:
@@ -151,7 +153,8 @@ class _Matcher:
         if not socket.connects or local[1] == 0:
             return []
         # Under translation of the destination the peer is another one on the wire; the own port is still one's own.
-        return [end for end in self._ends.by_local.get(local, []) if end.is_client]
+        own = [end for end in self._ends.by_local.get(local, []) if end.is_client]
+        return own if peer is None else [end for end in own if self._near(socket, end)]
 
     def _by_connect(self, socket: Socket) -> list[End]:
         if not socket.connects or socket.connects[0].address is None:
@@ -175,6 +178,9 @@ class _Matcher:
         if len(found) > 1:
             near = [item for item in found if self._near(socket, item[0])]
             found = near or found
+        if len(found) > 1:
+            inside = [item for item in found if self._inside(socket, item[0])]
+            found = inside if len(inside) == 1 else found
         return found
 
     def _near(self, socket: Socket, end: End) -> bool:
@@ -203,6 +209,16 @@ class _Matcher:
         else:
             return False
         return -slack <= ahead <= _NEAR_NS if end.is_client else -_NEAR_NS <= ahead <= slack
+
+    def _inside(self, socket: Socket, end: End) -> bool:
+        """Whether the SYN left while the process was in its connect, where it is sent."""
+        offset = self._result.offset
+        if offset is None or not offset.consistent or not socket.connects or not end.is_client:
+            return False
+        call = socket.connects[0].call
+        slack = int(self._index.resolution_ns) + 1_000
+        at = int(end.flow.syn_ns) - offset.ns
+        return 0 <= call.start_ns - slack <= at <= call.end_ns + slack
 
     def _offset(self) -> Offset | None:
         index = self._index

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pcapstall.core.times import format_span
-from pcapstall.diagnose.process.scene import Scene, StraceFact
+from pcapstall.diagnose.process.scene import POLLS, READS, Scene, StraceFact
 from pcapstall.strace import syscalls as sc
 from pcapstall.strace.model import Thread
 from pcapstall.strace.window import Activity, Event, Note, Spent
@@ -19,9 +19,6 @@ STOPPED: Final = "stopped_by_signal"
 WAITING: Final = "waiting_elsewhere"
 UNKNOWN: Final = "unknown"
 
-_WAITS: Final = frozenset(
-    "epoll_wait epoll_pwait epoll_pwait2 epoll_wait_old poll ppoll select pselect6 _newselect".split()
-)
 _FILTERED: Final = 5
 """So many families of calls without a call, and the tracer was told to leave calls out."""
 _EVERYDAY: Final = (sc.TRANSFER, sc.DESCRIPTORS, sc.FILES, sc.PROCESS, sc.FUTEXES, sc.SLEEPING)
@@ -37,8 +34,8 @@ class Doing:
     facts: tuple[StraceFact, ...] = ()
 
 
-def doing(scene: Scene, thread: Thread | None, length_ns: int) -> Doing:
-    """What ``thread`` did for most of ``length_ns`` in the scene's window."""
+def doing(scene: Scene, thread: Thread | None, length_ns: int, with_waker: bool = True) -> Doing:
+    """What ``thread`` did for most of ``length_ns`` in the scene's window, and who woke it from a futex."""
     if thread is None:
         return Doing(UNKNOWN, "")
     activity = scene.activity(int(thread.number))
@@ -50,10 +47,10 @@ def doing(scene: Scene, thread: Thread | None, length_ns: int) -> Doing:
     half = length_ns // 2
     note = activity.longest
     if note is not None and int(activity.longest_ns) >= half:
-        return _in_call(scene, thread, note, int(activity.longest_ns))
+        return _in_call(scene, thread, note, int(activity.longest_ns), with_waker)
     if int(activity.gap_ns) >= half:
         return _in_no_call(scene, thread, activity)
-    waits = [spent for spent in activity.busiest() if spent.name in _WAITS]
+    waits = [spent for spent in activity.busiest() if spent.name in POLLS]
     if sum(int(spent.total_ns) for spent in waits) >= half:
         return _in_waits(scene, thread, waits)
     if activity.calls > 1:
@@ -104,7 +101,7 @@ def _stopped(scene: Scene, thread: Thread, length_ns: int) -> Doing | None:
     return None
 
 
-def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int) -> Doing:
+def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int, with_waker: bool) -> Doing:
     name = note.continues or note.name
     about = note.about() if note.file is not scene.socket else "this socket"
     what = f"{name}" + (f" on {about} (descriptor {note.fd})" if about and note.fd >= 0 else "")
@@ -114,30 +111,37 @@ def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int) -> Doing:
         text += f"; the call {until}"
     facts = [scene.fact(text + ".", int(note.line), int(note.end_line))]
     phrase = f"{_name(thread)} was in {what} for {format_span(inside_ns)}"
-    if note.waker is not None:
+    if note.waker is not None and with_waker:
         woken, more = _waker(scene, note)
         phrase += woken
         facts += more
     own = any(wait.line == note.line for wait in scene.window.waits.all())
-    if name in _WAITS and not own:
+    if name in POLLS and not own:
         return Doing(WAITING, phrase, tuple(facts))
     return Doing(BLOCKED, phrase, tuple(facts))
 
 
 def _waker(scene: Scene, note: Note) -> tuple[str, list[StraceFact]]:
-    """Who woke a futex wait, and what that thread had been doing."""
+    """Who woke a futex wait, what that thread had been doing, and what it read last before."""
     waker = note.waker
     if waker is None:
         return "", []
-    other = scene.activity(int(waker.thread.number))
     text = f"{_name(waker.thread)} woke it"
     lines = [int(waker.line)]
-    if other is not None and other.longest is not None and int(other.longest_ns) >= (note.end_ns - note.start_ns) // 2:
-        longest = other.longest
-        about = f" on {longest.about()}" if longest.about() else ""
-        text += f", which had been in {longest.name}{about} for {format_span(int(other.longest_ns))}"
-        lines += [int(longest.line), int(longest.end_line)]
-    return f"; {text}", [scene.fact(text[0].upper() + text[1:] + ".", *lines)]
+    facts: list[StraceFact] = []
+    other = scene.activity(int(waker.thread.number))
+    if other is not None:
+        reads = [spent for spent in other.kinds.values() if spent.name in READS and 0 < spent.last_line < waker.line]
+        last = max(reads, key=lambda spent: int(spent.last_line), default=None)
+        if last is not None and last.about():
+            text += f" after {last.name} on {last.about()}"
+            lines.insert(0, int(last.last_line))
+        if waker.thread is not note.thread:
+            before = doing(scene, waker.thread, int(note.end_ns - note.start_ns), False)
+            facts += before.facts
+            if before.phrase:
+                text += f"; before, {before.phrase}"
+    return f"; {text}", [scene.fact(text[0].upper() + text[1:] + ".", *lines), *facts]
 
 
 def _in_no_call(scene: Scene, thread: Thread, activity: Activity) -> Doing:

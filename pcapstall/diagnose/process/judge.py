@@ -10,7 +10,7 @@ from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.process.activity import UNKNOWN as NO_ACTIVITY
 from pcapstall.diagnose.process.activity import Doing, doing
 from pcapstall.diagnose.process.finding import NOT_TRACED, Finding, WrittenEarly
-from pcapstall.diagnose.process.receiver import judge_receiver
+from pcapstall.diagnose.process.receiver import judge_receiver, listened
 from pcapstall.diagnose.process.scene import ANSWER_STAGES, HELLO_STAGES, ProcessVerdict, Scene, StraceFact
 from pcapstall.diagnose.process.sender import judge_sender, not_traced
 from pcapstall.diagnose.process.trust import limits
@@ -46,6 +46,8 @@ def responsible(case: Case, client: Match | None, server: Match | None) -> Match
             return match
         if case.stalled in ANSWER_STAGES and not match.end.sends_hello:
             return match
+        if case.stalled == "syn_synack" and not match.end.is_client:
+            return match
     return None
 
 
@@ -63,6 +65,8 @@ def judge(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
     way = scene.match.way
     if verdict.cause == NETWORK or AWAIT_SERVER in verdict.parts or verdict.reason == "both_silent":
         return _as_it_was(verdict, way)
+    if case.stalled == "syn_synack":
+        return _unanswered_syn(case, verdict, scene)
     sending = case.stalled in HELLO_STAGES
     if _too_late(scene):
         found: Finding | WrittenEarly | str = not_traced(scene, "the strace begins or ends within the stall")
@@ -159,6 +163,18 @@ def _not_the_process(case: Case, verdict: Verdict, scene: Scene, found: WrittenE
         case, cause, reason, confidence, sentence, facts, " and ".join(dict.fromkeys([wish, *wishes])), parts
     )
     return _wrap(final, None, scene.match.way)
+
+
+def _unanswered_syn(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
+    """A SYN without an answer, lost or dropped by the server's host: not for a full queue if somebody waited there."""
+    way = scene.match.way
+    free = listened(scene, scene.begin_ns)
+    if verdict.cause != UNKNOWN or verdict.reason != "syn_loss" or free is None or not case.flow.syn_ack_ref:
+        return _as_it_was(verdict, way)
+    sentence = f"{verdict.sentence}; its queue for connections was empty, so most likely the SYN was lost on its way"
+    facts = [free, *verdict.evidence]
+    final = conclude(case, NETWORK, verdict.reason, MEDIUM, sentence, facts, verdict.would_settle)
+    return _wrap(final, None, way)
 
 
 def _overhead(scene: Scene) -> list[StraceFact]:

@@ -5,8 +5,10 @@ The longest of the three is the stage that was late. A late accept is the proces
 
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.process.finding import LATE_ACCEPT, LATE_READ, SLOW_HANDLING, Finding, WrittenEarly
-from pcapstall.diagnose.process.scene import ACCEPTS, READS, WRITES, Scene, StraceFact, union_ns
+from pcapstall.diagnose.process.scene import ACCEPTS, POLLS, READS, WRITES, Scene, StraceFact, union_ns
 from pcapstall.diagnose.process.sender import not_traced
+from pcapstall.diagnose.process.trust import Limits
+from pcapstall.diagnose.verdict import MEDIUM
 from pcapstall.strace.model import Thread
 
 
@@ -25,7 +27,11 @@ def judge_receiver(scene: Scene) -> Finding | WrittenEarly | str:
     begin = scene.begin_ns
     read = _read(scene)
     from_ns = read.end_ns if read is not None else begin
-    write = next((n for n in scene.io(WRITES) if n.ret > 0 and n.start_ns >= from_ns - scene.pad_ns), None)
+    writes = [note for note in scene.io(WRITES) if note.ret > 0 and note.start_ns >= from_ns]
+    write = None
+    if writes:
+        # After a HelloRetryRequest, which was written just before, the last one is the answer.
+        write = writes[0] if scene.case.stalled == "ch_sh" else writes[-1]
     if write is None and not scene.case.is_open:
         return not_traced(scene, "the answer left, and no call that wrote it is in the trace")
     if write is not None and scene.end_ns - write.start_ns > max(scene.length_ns // 2, scene.pad_ns):
@@ -51,18 +57,21 @@ def judge_receiver(scene: Scene) -> Finding | WrittenEarly | str:
     if write is not None:
         facts.append(scene.fact(f"The answer was written after {scene.after(write.start_ns)}.", int(write.line)))
     done_ns = int(write.start_ns) if write is not None else None
+    limits: Limits = []
+    if longest * 2 < until - begin:
+        limits.append((MEDIUM, "nothing: several stages were late, this one the most"))
     if longest == to_accept and accepted is not None:
         if _somebody_waited(scene, accepted_ns):
             return "a thread waited for connections meanwhile"
         sentence = f"the connection was accepted {format_span(to_accept)} after it was ready"
-        return Finding(LATE_ACCEPT, sentence, to_accept, facts, accepted.thread, done_ns)
+        return Finding(LATE_ACCEPT, sentence, to_accept, facts, accepted.thread, done_ns, limits)
     if longest == to_write and read is not None:
         thread = write.thread if write is not None else read.thread
         sentence = f"the process read the ClientHello and took {format_span(to_write)} to answer"
-        return Finding(SLOW_HANDLING, sentence, to_write, facts, thread, done_ns)
+        return Finding(SLOW_HANDLING, sentence, to_write, facts, thread, done_ns, limits)
     reader = read.thread if read is not None else (accepted.thread if accepted is not None else None)
     sentence = f"the ClientHello was there, and the process did not read it for {format_span(to_read)}"
-    return Finding(LATE_READ, sentence, to_read, facts, reader, done_ns)
+    return Finding(LATE_READ, sentence, to_read, facts, reader, done_ns, limits)
 
 
 def _read(scene: Scene) -> _Read | None:
@@ -93,6 +102,28 @@ def _facts(scene: Scene, read: _Read | None) -> list[StraceFact]:
     if read is not None:
         facts.append(scene.fact(f"The ClientHello was read after {scene.after(read.end_ns)}.", read.line))
     return facts
+
+
+def listened(scene: Scene, at_ns: int) -> StraceFact | None:
+    """Whether a thread was in accept, or waited on the listener, at that time: its queue was empty then."""
+    listener = scene.socket.listener
+    if listener is None:
+        return None
+    for note in [*scene.io(ACCEPTS, listener), *scene.waits(listener)]:
+        if note.start_ns <= at_ns <= note.end_ns:
+            text = f"A thread was in {note.name} for the listener when the SYN came: no connection was waiting there."
+            return scene.fact(text, int(note.line), int(note.end_line))
+    # Registered before the trace began: the set that the accepting thread waited on, and on no other.
+    accepted = scene.socket.created
+    activity = scene.activity(int(accepted.thread.number)) if accepted is not None else None
+    wait = activity.at_start if activity is not None else None
+    if activity is None or accepted is None or wait is None or wait.name not in POLLS or wait.file is None:
+        return None
+    sets = {int(spent.file.serial) for spent in activity.kinds.values() if spent.name in POLLS and spent.file}
+    if sets != {int(wait.file.serial)} or not wait.start_ns <= at_ns <= wait.end_ns:
+        return None
+    text = f"The thread that accepted it later was in {wait.name} on {wait.about()} when the SYN came."
+    return scene.fact(text, int(wait.line), int(wait.end_line), int(accepted.line))
 
 
 def _somebody_waited(scene: Scene, accepted_ns: int) -> bool:

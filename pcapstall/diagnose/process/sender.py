@@ -15,9 +15,10 @@ from pcapstall.diagnose.process.finding import (
     WrittenEarly,
 )
 from pcapstall.diagnose.process.scene import WRITES, Scene, StraceFact, union_ns
-from pcapstall.diagnose.process.trust import set_limits
+from pcapstall.diagnose.process.trust import Limits, set_limits
 from pcapstall.diagnose.verdict import MEDIUM
 from pcapstall.strace.model import Thread
+from pcapstall.strace.syscalls import EPOLL, POLLING
 from pcapstall.strace.waits import CTL_ADD, EPOLLET, EPOLLIN, EPOLLONESHOT, EPOLLOUT, mask_text
 from pcapstall.strace.window import KEPT, YES, Note, Wait
 from pcapstall.strace.window import UNKNOWN as UNCLEAR
@@ -32,9 +33,11 @@ class Write:
         self.thread = thread
 
 
-def judge_sender(scene: Scene) -> Finding | WrittenEarly:
-    """What the sending end did in the interval."""
+def judge_sender(scene: Scene) -> Finding | WrittenEarly | str:
+    """What the sending end did in the interval; a string when that explains nothing."""
     write = _write(scene)
+    if write is None and scene.case.stalled != "ack_ch" and scene.io(WRITES):
+        return "what was written in it is not what was owed"
     if write is None and not scene.case.is_open:
         return not_traced(scene, "the bytes left, and no call that wrote them is in the trace")
     if write is not None and scene.end_ns - write.start_ns > max(scene.length_ns // 2, scene.pad_ns):
@@ -59,14 +62,21 @@ def not_traced(scene: Scene, why: str) -> Finding:
 
 
 def _write(scene: Scene) -> Write | None:
-    """The first write in the window that moved bytes; the one with the hello in it where that is owed."""
+    """The write that ended the interval, or the first one of the connection where a ClientHello is owed."""
     hello = scene.match.hello
-    if scene.case.stalled == "ack_ch" and hello is not None and hello.call.start_ns >= 0:
+    first = scene.case.stalled == "ack_ch"
+    if first and hello is not None and hello.call.start_ns >= 0:
         return Write(int(hello.call.start_ns), int(hello.call.line), hello.call.thread)
-    for note in scene.io(WRITES):
-        if note.ret > 0 and note.start_ns >= scene.begin_ns - scene.pad_ns:
-            return Write(int(note.start_ns), int(note.line), note.thread)
-    return None
+    moved = [note for note in scene.io(WRITES) if note.ret > 0]
+    if first:
+        moved = [note for note in moved if note.start_ns >= scene.begin_ns - scene.pad_ns]
+    elif scene.case.is_open:
+        return None
+    if not moved:
+        return None
+    # Of a hello in pieces, of a second one, of a Finished the last bytes were owed.
+    note = moved[0] if first else moved[-1]
+    return Write(int(note.start_ns), int(note.line), note.thread)
 
 
 def _stages(scene: Scene, write: Write | None) -> Finding:
@@ -109,12 +119,16 @@ def _by_events(scene: Scene, write: Write | None, until: int, waits: list[Wait],
     before = max(min(known_from, seen_ns) - begin, 0) - union_ns(spans, begin, min(known_from, seen_ns))
     longest = max(after, waited, unwaited, before)
     if longest == unwaited and registered_ns >= 0:
-        return _not_waited(scene, write, waits, unwaited)
-    if longest == after and event is not None:
-        return _not_acted_on(scene, event, after)
-    if longest == waited and waits:
-        return _no_event(scene, waits, event, waited)
-    return _not_written(scene, write, until)
+        found = _not_waited(scene, write, waits, unwaited)
+    elif longest == after and event is not None:
+        found = _not_acted_on(scene, event, after)
+    elif longest == waited and waits:
+        found = _no_event(scene, waits, event, waited)
+    else:
+        return _not_written(scene, write, until)
+    if longest * 2 < until - begin:
+        found.limits.append((MEDIUM, "nothing: several stages were late, this one the most"))
+    return found
 
 
 def _between(waits: list[Wait], scene: Scene) -> list[tuple[int, int]]:
@@ -157,7 +171,7 @@ def _not_waited(scene: Scene, write: Write | None, waits: list[Wait], unwaited: 
         what = spent.about() or "other descriptors"
         facts.append(
             scene.fact(
-                f"Meanwhile {what} {'was' if what.startswith('epoll') else 'were'} waited on {_times(int(spent.count))}, "
+                f"Meanwhile {what}: waited on {_times(int(spent.count))}, "
                 f"the longest for {format_span(int(spent.longest_ns))}.",
                 int(spent.first_line),
                 int(spent.longest_line),
@@ -230,8 +244,15 @@ def _not_written(scene: Scene, write: Write | None, until: int) -> Finding:
         thread = last.thread
     if thread is None and scene.socket.connects:
         thread = scene.socket.connects[0].call.thread
-    sentence = f"nothing was written to descriptor {scene.socket.fd} for {format_span(late)}, and nobody waited to"
-    return Finding(NOT_WRITTEN, sentence, late, facts, thread)
+    sentence = f"nothing was written to descriptor {scene.socket.fd} for {format_span(late)}"
+    limits: Limits = []
+    if not {EPOLL, POLLING} & scene.index.coverage.families_seen and scene.socket.nonblocking != 0:
+        limits.append((MEDIUM, "a strace with poll and epoll calls in the filter"))
+    elif scene.socket.created is None:
+        limits.append((MEDIUM, "a strace that begins before the connection"))
+    else:
+        sentence += ", and nobody waited to"
+    return Finding(NOT_WRITTEN, sentence, late, facts, thread, None, limits)
 
 
 def _times(count: int) -> str:

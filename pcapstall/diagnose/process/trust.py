@@ -3,13 +3,18 @@
 Each limit is a confidence and a wish. A claim is never surer than the least of its limits.
 """
 
+from typing import Final
+
 from pcapstall.diagnose.process.scene import Scene
 from pcapstall.diagnose.verdict import LOW, MEDIUM
-from pcapstall.match.matching import BY_CONNECT
+from pcapstall.match.matching import BY_CONNECT, BY_RANDOM
+from pcapstall.strace.leader import EPOCH
 from pcapstall.strace.model import Process
 from pcapstall.strace.syscalls import EPOLL_WAIT
 
 Limits = list[tuple[str, str]]
+
+_SKEW_NS: Final = 1_000_000_000
 
 
 def limits(scene: Scene) -> Limits:
@@ -21,8 +26,12 @@ def limits(scene: Scene) -> Limits:
         found.append((MEDIUM, "a strace with the connection's own connect, reads or writes, which show its clock"))
     elif offset.error_ns is None or offset.error_ns * 10 > scene.length_ns:
         found.append((MEDIUM, "a strace and a capture with one clock"))
+    elif scene.match.way != BY_RANDOM and scene.index.clock_kind == EPOCH and abs(offset.ns) > _SKEW_NS:
+        found.append((MEDIUM, "a strace that shows the bytes (-s 64): the clocks do not agree"))
     if uses_uring(scene):
         found.append((MEDIUM, "a trace of io_uring, which strace does not show (perf trace, bpftrace)"))
+    if scene.match.translated:
+        found.append((MEDIUM, "a strace that shows the bytes (-s 64): its addresses are not those on the wire"))
     if scene.match.way == BY_CONNECT:
         found.append((MEDIUM, "strace -yy, which shows the socket's addresses"))
     if scene.index.first_ns > scene.begin_ns + scene.pad_ns:
