@@ -8,11 +8,10 @@ import click
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.reading import check_inputs, exit_code, read
 from pcapstall.core.errors import UsageError
-from pcapstall.pipeline import Analysis, Options
+from pcapstall.pipeline import Options
 from pcapstall.pipeline.select import select
 from pcapstall.pipeline.straces import parse_strace
 from pcapstall.report.conditions import FailConditions
-from pcapstall.report.explanation import Explanation, check_format, explanation_of, render_explanation
 from pcapstall.report.filter import compile_filter
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import STREAMED, parse_format, render
@@ -63,7 +62,9 @@ def command(
     wanted = options.chosen_format(wanted, output)
     format_name, _ = parse_format(wanted)
     if row is not None:
-        check_format(wanted)
+        from pcapstall.report import explanation  # few want it, and start-up is most of a small capture's time
+
+        explanation.check_format(wanted)
         if filter_text is not None:
             raise UsageError("--explain and --filter do not go together: ROW is one flow, whatever the filter keeps")
     keep = compile_filter(filter_text) if filter_text is not None else None
@@ -86,17 +87,13 @@ def command(
     for error in analysis.unreadable:
         destination.complain(error)
     if analysis.captures:
-        explanation = None if row is None else _explanation(analysis, row)
+        explained = None
+        if row is not None and analysis.findings is not None:
+            explained = explanation.explanation_of(analysis, row, analysis.findings.explain)
         with destination.opened(output) as out:
             look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=all_flows)
-            if explanation is None:
+            if explained is None:
                 render(analysis, out, wanted, look)
             else:
-                render_explanation(explanation, out, wanted, look)
+                explanation.render_explanation(explained, out, wanted, look)
     return exit_code(analysis, conditions)
-
-
-def _explanation(analysis: Analysis, row: int) -> Explanation:
-    """The rules that were tried for ``row``; UsageError when there is no such row."""
-    assert analysis.findings is not None
-    return explanation_of(analysis, row, analysis.findings.explain)
