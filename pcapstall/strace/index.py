@@ -50,6 +50,8 @@ class Coverage:
     """Not one call failed, among many: -z."""
     steps_back: int
     """Times that the clock was set back by more than a second."""
+    odd_stamps: int
+    """Lines with a stamp of another kind than the file's first; they have no time."""
     unread_lines: int
     trouble: str
     """Why reading a file ended early; empty when it did not."""
@@ -172,6 +174,7 @@ def _coverage(tracker: Tracker, lines: Lines, counts: dict[str, int]) -> Coverag
         assumed_processes=sum(1 for process in tracker.processes.all if process.assumed),
         only_successful=calls >= _ENOUGH_CALLS and not failed,
         steps_back=sum(reader.clock.steps_back for reader in lines.readers),
+        odd_stamps=sum(reader.clock.other_kinds for reader in lines.readers),
         unread_lines=counts[KIND_NAMES[UNREAD]],
         trouble=trouble[0] if trouble else "",
     )

@@ -74,7 +74,7 @@ def read_number(buf: bytes, at: i64, end: i64) -> tuple[i64, i64]:
             value = ((value & 0x03FF_FFFF_FFFF_FFFF) << 4) | digit
             at += 1
         if at == first:
-            return 0, start
+            at -= 1  # "0x" and no digit: a zero before an x
     else:
         first = at
         while at < end:

@@ -17,7 +17,7 @@ from pcapstall.strace.lines import StraceReader
 from pcapstall.strace.model import EpollSet, OpenFile, Process, Thread
 from pcapstall.strace.readiness import Seen, read_wait
 from pcapstall.strace.tracker import Tracker
-from pcapstall.strace.window import Event, Note, Wake, Window
+from pcapstall.strace.window import MAX_ARGS, Event, Note, Wake, Window
 from pcapstall.strace.windows import Windows
 
 _MAX_WAKES: Final = 4096
@@ -159,6 +159,7 @@ class Recorder(Tracker):
                 note.start_ns = thread.half_ns
                 note.end_ns = last_ns
                 note.open = True
+                note.args = thread.half_args[:MAX_ARGS]
                 file = thread.half_file
                 if file is not None:
                     note.file = file
@@ -211,6 +212,7 @@ class Recorder(Tracker):
         note.end_line = reader.ref
         note.start_ns = reader.start_ns if reader.start_ns >= 0 else reader.end_ns
         note.end_ns = reader.end_ns
+        note.args = reader.args[reader.args_start : min(reader.args_end, reader.args_start + MAX_ARGS)]
         note.ret = reader.body.ret
         note.returned = reader.body.returned
         if note.ret < 0 or not note.returned:

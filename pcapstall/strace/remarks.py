@@ -26,7 +26,10 @@ _TABLE_HEAD: Final = re.compile(
 )
 _TABLE_ROW: Final = re.compile(rb"[-\s]*$|\s*[\d.]+ +[\d.]+ .*[\w?()]+$|[-+ ]{20,}")
 _TABLE_END: Final = re.compile(rb"\s*(?:100\.00|[\d.]+) .* total$")
-_EMBEDDED: Final = re.compile(rb"(?:\S*/)?strace: Process \d+ (?:attached(?: with \d+ threads)?|detached)$")
+_EMBEDDED: Final = re.compile(rb"strace: Process \d+ (?:attached(?: with \d+ threads)?|detached)$")
+_PATH: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+")
+_LOOKED_AT: Final = 512
+"""Bytes of a line that tell whether it is a remark."""
 _MARKS: Final = (b"<unfinished ...>", b"<detached ...>", b"<ptrace(SYSCALL):No such process>")
 _BEGINNINGS: Final = (b"[pid ", b"strace: ", b"+++ ", b"--- ", b"<... ", b"Script ", b" > ", b" | ", b" * ")
 _NOT_CALLS: Final = frozenset(
@@ -50,7 +53,7 @@ class Remarks:
         if end - start > 2 and buf[start] == 32 and buf[start + 2] == 32 and buf[start + 1] in (42, 62, 124):
             # " > libc.so.6(read+0x10) [0x10a7c0]", " | 00000  16 03 01", " * 5 bytes in buffer 0"
             return CONTINUATION
-        text = buf[start:end]
+        text = buf[start : min(end, start + _LOOKED_AT)]
         stripped = text.strip()
         if not stripped:
             return REMARK
@@ -94,13 +97,20 @@ def cut_remark(held: bytes, threads: Threads) -> bytes:
     """Without the remark that strace printed into its own line: ``read(4, strace: Process 31078 attached``."""
     if not held.endswith((b"attached", b"detached", b"threads")):
         return held
-    match = _EMBEDDED.search(held)
-    if match is None:
+    cut: i64 = held.rfind(b"strace: Process ")
+    if cut < 0 or _EMBEDDED.match(held, cut) is None:
         return held
-    told = _ATTACHED.search(held, match.start())
+    told = _ATTACHED.search(held, cut)
     if told is not None:
         attached(told, threads)
-    return held[: match.start()]
+    if cut > 0 and held[cut - 1] == 47:
+        # "SIGCHLD/usr/bin/strace: Process 9 attached": the path begins at the first slash of the word.
+        at: i64 = cut
+        while at > 0 and held[at - 1] in _PATH:
+            at -= 1
+            if held[at] == 47:
+                cut = at
+    return held[:cut]
 
 
 def begins_line(text: bytes, leader: Leader, has_stamps: bool, has_tids: bool) -> bool:

@@ -13,6 +13,8 @@ from pcapstall.strace.sockets import Socket
 
 KEPT: Final = 64
 """Of a list of calls the first so many and the last so many are kept."""
+MAX_ARGS: Final = 120
+"""Bytes of a call's arguments that are kept."""
 MAX_KINDS: Final = 256
 """Different (call, file) pairs that are told apart in one thread."""
 
@@ -39,6 +41,8 @@ class Note:
         self.ret: i64 = 0
         self.returned: bool = False
         self.errno: str = ""
+        self.args: bytes = b""
+        """The beginning of its arguments, as printed."""
         self.fd: i64 = -1
         """Its first argument, when that is a descriptor."""
         self.file: OpenFile | None = None

@@ -198,6 +198,7 @@ def _as_wait(note: Note, part: Delivery, seen: Seen, serial: i64) -> Wait:
     wait.ret = note.ret
     wait.returned = note.returned
     wait.errno = note.errno
+    wait.args = note.args
     wait.fd = note.fd
     wait.file = note.file
     wait.socket = serial

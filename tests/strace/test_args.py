@@ -260,6 +260,8 @@ def test_select() -> None:
         ("NULL", -1),
         ("", -1),
         ("{x}", -1),
+        ("0x", 0),
+        ("0xg|SOCK_STREAM", 0),
     ],
 )
 def test_flags(text: str, value: int) -> None:

@@ -394,6 +394,11 @@ def test_coarse_times_are_refined_by_r() -> None:
     assert index.threads[0].last_ns == 7203_150_000_000
 
 
+def test_stamps_of_another_kind_are_no_times() -> None:
+    coverage = index_text("7 1796007028.0 close(3) = 0\n7 02:00:00 close(3) = 0\n7      0.1 close(3) = 0\n").coverage
+    assert coverage.odd_stamps == 2
+
+
 def test_a_clock_set_back_is_told() -> None:
     assert index_text("7 1796007028.0 close(3) = 0\n7 1796007020.0 close(3) = 0\n").coverage.steps_back == 1
 

@@ -216,6 +216,11 @@ def test_the_first_unread_line_is_kept(read) -> None:
             {"call": 1, "continuation": 1},
             "flags=SIGCHLD, child_tidptr=0x7f",
         ),
+        (
+            "clone(flags=SIGCHLD/usr/bin/strace: Process 9 attached\n) = 9\n",
+            {"call": 1, "continuation": 1},
+            "flags=SIGCHLD",
+        ),
         ('write(1, "after\\n", 6after\n) = 6\n', {"call": 1, "continuation": 1}, '1, "after\\n", 6after'),
         # a terminal of 40 columns
         (

@@ -147,6 +147,7 @@ def test_calls_are_clipped_to_the_window() -> None:
     assert activity.calls == window.calls == 3
     assert activity.in_calls_ns == 1_300_000_000 + 200_000_000 + 300_000_000
     assert (activity.longest.name, activity.longest_ns) == ("nanosleep", 1_300_000_000)
+    assert activity.longest.args == b"{tv_sec=2}, NULL"
     assert (activity.at_start.name, activity.at_end.name) == ("nanosleep", "fsync")
     assert [(spent.name, spent.count) for spent in activity.busiest()] == [("nanosleep", 1), ("fsync", 1), ("write", 1)]
     assert [(note.name, frame_of(note.line), note.about()) for note in window.io.all()] == [("write", 5, "socket")]
@@ -344,3 +345,31 @@ def test_no_wait_on_the_set_while_others_are_waited_on(lab: Path) -> None:
     (other,) = window.other_waits.values()
     assert other.count > 900
     assert other.about() == "epoll set 5"
+
+
+PIECES = st.sampled_from(
+    [
+        "epoll_create1(0) = 4", "socket(AF_INET, SOCK_STREAM, 0) = 5", "close(5) = 0 <0.1>", "close(4 <unfinished ...>",
+        "epoll_ctl(4, EPOLL_CTL_ADD, 5, {events=EPOLLIN, data=0x5}) = 0 <0.1>",
+        "epoll_ctl(4, EPOLL_CTL_DEL, 5, NULL) = 0",
+        "epoll_wait(4, [{events=EPOLLIN, data=0x5}], 9, -1) = 1 <0.2>", "epoll_wait(4,  <unfinished ...>",
+        "<... epoll_wait resumed>[], 9, -1) = 0 <0.3>", "poll([{fd=5, events=POLLIN}], 1, 9 <unfinished ...>",
+        "<... poll resumed>) = 1 ([{fd=5, revents=POLLIN}])", "restart_syscall(<... resuming ...>) = 1",
+        "poll([{fd=5, events=POLLIN}], 1, 9) = ? ERESTART_RESTARTBLOCK (Interrupted)",
+        "select(9, [5], NULL) = 1 (in [5])",
+        "futex(0x1, FUTEX_WAIT, 0 <unfinished ...>", "futex(0x1, FUTEX_WAKE, 1) = 1", "<... futex resumed>) = 0",
+        "fork() = 8", "clone3({flags=CLONE_THREAD|CLONE_FILES}, 88) = 8", "+++ exited with 0 +++", "--- SIGSTOP {} ---",
+        "execve(\"/x\", [], 0x1) = 0", "read(5, \"abc\", 9) = 3", "<detached ...>", "exit_group(0) = ?",
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.integers(7, 9), st.integers(0, 60), PIECES), max_size=40), st.integers(0, 60))
+def test_any_order_of_lines_is_recorded(lines: list[tuple[int, int, str]], start: int) -> None:
+    window = recorded("".join(f"{tid} {100 + at / 10:.1f} {text}\n" for tid, at, text in lines), 100 + start / 10, 104)
+    for activity in window.threads.values():
+        assert 0 <= activity.gap_ns <= max(0, window.end_ns - window.start_ns)
+        assert activity.calls == sum(spent.count for spent in activity.kinds.values())
+        assert activity.in_calls_ns >= 0
+    assert window.calls == sum(activity.calls for activity in window.threads.values())
+    assert len(window.waits.all()) == window.waits.count
