@@ -135,8 +135,7 @@ class _Matcher:
             if socket.local_source == socket.peer_source == "decoration" and socket.local and socket.peer:
                 found += [(end, None) for end in self._by_addresses(socket)]
         elif way == BY_ADDRESSES:
-            if socket.local is not None:
-                found += [(end, None) for end in self._by_addresses(socket)]
+            found += [(end, None) for end in self._by_addresses(socket)]
         else:
             found += [(end, None) for end in self._by_connect(socket)]
         free = [(end, hello) for end, hello in found if id(end) not in self._taken and _fits(socket, end)]
@@ -144,17 +143,23 @@ class _Matcher:
 
     def _by_addresses(self, socket: Socket) -> list[End]:
         local, peer = socket.local, socket.peer
-        if local is None:
-            return []
-        if peer is not None:
+        if local is not None and peer is not None:
             exact = self._ends.by_pair.get((local, peer), [])
             if exact:
                 return exact
-        if not socket.connects or local[1] == 0:
-            return []
-        # Under translation of the destination the peer is another one on the wire; the own port is still one's own.
-        own = [end for end in self._ends.by_local.get(local, []) if end.is_client]
-        return own if peer is None else [end for end in own if self._near(socket, end)]
+        if socket.connects and local is not None and local[1] != 0:
+            # Where the destination is translated the peer is another one on the wire; the own port is one's own.
+            own = [end for end in self._ends.by_local.get(local, []) if end.is_client]
+            return own if peer is None else [end for end in own if self._near(socket, end)]
+        if socket.listener is not None and local is None and peer is not None:
+            bound = socket.listener.local or socket.listener.bound
+            port = bound[1] if bound is not None else 0
+            return [
+                end
+                for end in self._ends.by_peer.get(peer, [])
+                if not end.is_client and (not port or end.local[1] == port)
+            ]
+        return []
 
     def _by_connect(self, socket: Socket) -> list[End]:
         if not socket.connects or socket.connects[0].address is None:

@@ -164,8 +164,8 @@ def _in_waits(scene: Scene, thread: Thread, waits: list[Spent]) -> Doing:
     about = waits[0].about() or "descriptors without this one"
     text = f"{_name(thread)} waited {count} times on {about}, at most {format_span(int(longest.longest_ns))} each"
     lines = (int(waits[0].first_line), int(longest.longest_line), int(waits[0].last_line))
-    own = scene.waits()
-    name = BLOCKED if any(wait.thread is thread for wait in own) else WAITING
+    own_ns = sum(int(wait.end_ns - wait.start_ns) for wait in scene.waits() if wait.thread is thread)
+    name = BLOCKED if own_ns * 2 > sum(int(spent.total_ns) for spent in waits) else WAITING
     return Doing(name, text, (scene.fact(text[0].upper() + text[1:] + ".", *lines),))
 
 

@@ -68,12 +68,9 @@ def judge(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
     if case.stalled == "syn_synack":
         return _unanswered_syn(case, verdict, scene)
     sending = case.stalled in HELLO_STAGES
-    if _too_late(scene):
-        found: Finding | WrittenEarly | str = not_traced(scene, "the strace begins or ends within the stall")
-    elif sending:
-        found = judge_sender(scene)
-    else:
-        found = judge_receiver(scene)
+    found = judge_sender(scene) if sending else judge_receiver(scene)
+    if not isinstance(found, WrittenEarly) and _too_late(scene):
+        found = not_traced(scene, "the strace begins or ends within the stall")
     if isinstance(found, str):
         return _as_it_was(verdict, way)
     if isinstance(found, WrittenEarly):

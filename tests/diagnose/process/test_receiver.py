@@ -1,0 +1,60 @@
+"""What a server's strace says of an answer that came late."""
+
+import pytest
+from process_support import HELLO, SERVER_HELLO, shown, slow_server, strace, told
+
+START = [
+    (-0.5, 'execve("/usr/bin/server", ["server"], 0x7ffe /* 5 vars */) = 0 <0.000100>'),
+    (-0.4, "socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3 <0.000010>"),
+    (-0.3, 'bind(3, {sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("10.0.0.2")}, 16) = 0 <0.000010>'),
+    (-0.2, "listen(3, 128) = 0 <0.000010>"),
+]
+
+
+def accept(at: float, took: float) -> tuple[float, str]:
+    address = '{sa_family=AF_INET, sin_port=htons(40000), sin_addr=inet_addr("10.0.0.1")}'
+    return at, f"accept4(3, {address}, [16], SOCK_CLOEXEC) = 4 <{took:.6f}>"
+
+
+def read(at: float) -> tuple[float, str]:
+    return at, f"read(4, {shown(HELLO)}, 8192) = {len(HELLO)} <0.000020>"
+
+
+def nap(at: float, took: float) -> tuple[float, str]:
+    return at, f"clock_nanosleep(CLOCK_REALTIME, 0, {{tv_sec=9}}, NULL) = 0 <{took:.6f}>"
+
+
+WRITE = (3.0155, f"write(4, {shown(SERVER_HELLO)}, {len(SERVER_HELLO)}) = {len(SERVER_HELLO)} <0.000030>")
+
+
+@pytest.mark.parametrize("at", ["server", "client"])
+@pytest.mark.parametrize(
+    ("calls", "reason"),
+    [
+        ([nap(-0.1, 3.1), accept(3.010, 0.00003), read(3.0105)], "late_accept"),
+        ([accept(-0.1, 0.1155), nap(0.0158, 2.99), read(3.0101)], "late_read"),
+        ([accept(-0.1, 0.1155), read(0.0163), nap(0.0168, 2.99)], "slow_handling"),
+    ],
+)
+def test_the_late_stage(calls: list[tuple[float, str]], reason: str, at: str) -> None:
+    row, report = told(slow_server(), strace([*START, *calls, WRITE]), at)
+    assert (row.stalled, row.cause, row.reason, row.activity) == (
+        "ch_sh", "server_process", reason, "blocked_in_syscall"
+    )  # fmt: skip
+    assert row.confidence == "high"
+    assert report.processes[0].side == "server"
+    assert sum(row.parts_ns["ch_sh"].values()) == row.intervals_ns["ch_sh"]
+
+
+def test_an_accept_that_waited_is_not_late() -> None:
+    calls = [accept(-0.1, 3.11), read(3.0105), WRITE]
+    row, _ = told(slow_server(), strace([*START, *calls]), "server")
+    assert row.reason == "server_slow_hello", "what packets say stays"
+
+
+def test_a_server_that_wrote_in_time_is_cleared() -> None:
+    """Also by a trace that ends soon after."""
+    calls = [accept(-0.1, 0.1155), read(0.0163), (0.02, WRITE[1])]
+    row, _ = told(slow_server(), strace([*START, *calls]), "client")
+    assert row.cause != "server_process"
+    assert row.confidence != "high"

@@ -1,0 +1,151 @@
+"""What a client's strace says of a ClientHello that came late: each reason, and what takes its certainty away."""
+
+import pytest
+from process_support import HELLO, line, shown, silent_client, strace, told
+from wire_support import MS, SECOND, Road
+
+CONNECT = (
+    0.0,
+    'connect(5, {sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("10.0.0.2")}, 16)'
+    " = -1 EINPROGRESS (Operation now in progress) <0.000040>",
+)
+START = [
+    (-0.5, 'execve("/usr/bin/client", ["client"], 0x7ffe /* 5 vars */) = 0 <0.000100>'),
+    (-0.4, "epoll_create1(EPOLL_CLOEXEC) = 4 <0.000010>"),
+    (-0.3, "epoll_create1(EPOLL_CLOEXEC) = 6 <0.000010>"),
+    (-0.1, "socket(AF_INET, SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_IP) = 5 <0.000010>"),
+    (-0.00001, CONNECT[1]),
+]
+ADD = (0.002, "epoll_ctl(4, EPOLL_CTL_ADD, 5, {events=EPOLLIN|EPOLLOUT|EPOLLET, data={u32=5, u64=5}}) = 0 <0.000010>")
+ADD_IN = (0.002, "epoll_ctl(4, EPOLL_CTL_ADD, 5, {events=EPOLLIN, data={u32=5, u64=5}}) = 0 <0.000010>")
+EVENT = "epoll_wait(4, [{events=EPOLLOUT, data={u32=5, u64=5}}], 64, -1) = 1 "
+WRITE = (3.0100, f"sendto(5, {shown(HELLO)}, {len(HELLO)}, 0, NULL, 0) = {len(HELLO)} <0.000050>")
+READ = (3.023, 'read(5, "\\26\\3\\3\\0,"..., 4096) = 49 <0.000100>')
+
+
+def reason_of(calls: list[tuple[float, str]], at: str = "client") -> tuple[str | None, str | None, str | None]:
+    row, _ = told(silent_client(), strace([*START, *calls]), at)
+    assert row.stalled == "ack_ch"
+    assert row.cause == "client_process"
+    return row.reason, row.activity, row.confidence
+
+
+def test_nobody_waited_on_the_set() -> None:
+    waits = [(0.1 + n * 0.5, "epoll_wait(6, [], 64, 490) = 0 <0.490000>") for n in range(5)]
+    calls = [ADD, *waits, (3.0095, EVENT + "<0.000010>"), WRITE, READ]
+    assert reason_of(calls) == ("epoll_not_waited", "waiting_elsewhere", "high")
+    row, report = told(silent_client(), strace([*START, *calls]), "client")
+    assert row.match == "client_random"
+    assert "no thread waited on that set for 3.0 s" in (row.verdict or "")
+    cited = [place.rsplit(":", 1)[1] for item in row.evidence for place in item.strace]
+    assert {"6", "12", "13"} <= set(cited), "the ADD, the first wait, the write"
+    assert row.would_settle is None
+    assert (report.clock_offset_ns, report.processes[0].side, report.processes[0].flows) == (0, "client", [1])
+
+
+def test_a_set_that_is_not_in_the_filter_is_no_proof() -> None:
+    assert reason_of([ADD, WRITE, READ])[2] != "high"
+
+
+def test_an_attached_process_may_have_unseen_threads() -> None:
+    waits = [(0.1 + n * 0.5, "epoll_wait(6, [], 64, 490) = 0 <0.490000>") for n in range(5)]
+    text = strace([*START[1:], ADD, *waits, (3.0095, EVENT + "<0.000010>"), WRITE, READ])
+    row, _ = told(silent_client(), text, "client")
+    assert (row.reason, row.confidence) == ("epoll_not_waited", "medium")
+    assert "-f" in (row.would_settle or "")
+
+
+def test_another_thread_that_waited_on_the_set_had_no_event() -> None:
+    text = strace([*START, ADD_IN]) + line(0.003, "clone3({flags=CLONE_THREAD|CLONE_FILES}, 88) = 8 <0.0>")
+    text += "".join(line(0.004 + n * 0.5, "epoll_wait(4, [], 64, 490) = 0 <0.495000>", 8) for n in range(6))
+    text += line(3.009, "epoll_ctl(4, EPOLL_CTL_MOD, 5, {events=EPOLLOUT, data={u32=5, u64=5}}) = 0 <0.000010>", 8)
+    row, _ = told(silent_client(), text + strace([WRITE, READ]), "client")
+    assert (row.reason, row.confidence) == ("no_event_delivered", "high")
+    assert "without EPOLLOUT" in (row.verdict or "")
+
+
+def test_an_edge_that_was_delivered_comes_once() -> None:
+    waits = [(0.02 + n * 0.3, "epoll_wait(4, [], 64, 290) = 0 <0.295000>") for n in range(9)]
+    calls = [ADD, (0.005, EVENT + "<0.010000>"), *waits, WRITE, READ]
+    assert reason_of(calls) == ("no_event_delivered", "blocked_in_syscall", "high")
+
+
+def test_an_event_that_was_not_acted_on() -> None:
+    sleep = (0.02, "clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=2, tv_nsec=980000000}, NULL) = 0 <2.980000>")
+    calls = [ADD, (0.005, EVENT + "<0.010000>"), sleep, WRITE, READ]
+    assert reason_of(calls) == ("event_not_acted_on", "blocked_in_syscall", "high")
+
+
+def test_no_call_at_all_is_off_syscall() -> None:
+    assert reason_of([ADD, (0.005, EVENT + "<0.010000>"), WRITE, READ])[:2] == ("event_not_acted_on", "off_syscall")
+
+
+def test_many_other_calls_are_busy_elsewhere() -> None:
+    busy = [(0.02 + n * 0.01, 'pread64(9, "x"..., 4096, 0) = 4096 <0.009000>') for n in range(290)]
+    calls = [ADD, (0.005, EVENT + "<0.010000>"), *busy, WRITE, READ]
+    assert reason_of(calls) == ("event_not_acted_on", "busy_elsewhere", "high")
+
+
+def test_a_stopped_process() -> None:
+    signals = [
+        (0.1, "--- SIGSTOP {si_signo=SIGSTOP, si_code=SI_USER} ---"),
+        (0.1001, "--- stopped by SIGSTOP ---"),
+        (2.9, "--- SIGCONT {si_signo=SIGCONT, si_code=SI_USER} ---"),
+    ]
+    assert reason_of([ADD, (0.005, EVENT + "<0.010000>"), *signals, WRITE, READ])[1] == "stopped_by_signal"
+
+
+def test_who_held_the_lock_and_what_it_waited_for() -> None:
+    text = strace([*START, ADD, (0.005, EVENT + "<0.010000>")])
+    text += line(0.0151, "clone3({flags=CLONE_THREAD|CLONE_FILES}, 88) = 8 <0.0>")
+    text += line(0.0152, "futex(0x55b4, FUTEX_WAIT_PRIVATE, 2, NULL <unfinished ...>")
+    text += line(0.016, 'recvfrom(9, "x", 1, 0, NULL, NULL) = 1 <2.9>', 8)
+    text += line(3.005, "futex(0x55b4, FUTEX_WAKE_PRIVATE, 1) = 1 <0.00001>", 8)
+    text += line(3.0051, "<... futex resumed>) = 0 <2.9899>")
+    row, _ = told(silent_client(), text + strace([WRITE, READ]), "client")
+    assert (row.reason, row.activity) == ("event_not_acted_on", "blocked_in_syscall")
+    assert "in futex for 3.0 s; thread 8 woke it after recvfrom" in (row.verdict or "")
+
+
+def test_a_write_in_time_is_not_the_process() -> None:
+    road = Road()
+    acked = road.handshake()
+    road.c(acked + MS, 0x18, HELLO, lost_at=0.2)
+    road.c(acked + 3 * SECOND, 0x18, HELLO)
+    write = (0.0115, WRITE[1])
+    row, _ = told(road, strace([*START, ADD, (0.005, EVENT + "<0.006>"), write]), "server")
+    assert row.stalled == "ack_ch"
+    assert row.cause in ("network", "unknown")
+    assert row.confidence != "high"
+
+
+def test_bytes_that_nobody_wrote_are_not_traced() -> None:
+    uring = (-0.2, "io_uring_setup(8, {flags=0}) = 3 <0.00001>")
+    calls = [*START[:3], uring, *START[3:], (0.02, "clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=2}, NULL) = 0 <2.9>")]
+    row, _ = told(silent_client(), strace([*calls, (3.5, "getpid() = 7 <0.0>")]), "client")
+    assert (row.reason, row.cause, row.confidence) == ("not_traced", "client_process", "medium")
+    assert "io_uring" in (row.would_settle or "")
+
+
+def test_a_strace_of_the_end_only_says_little() -> None:
+    row, _ = told(silent_client(), strace([(2.5, 'read(9, "x", 1) = 1 <0.1>'), WRITE, READ]), "client")
+    assert row.reason == "not_traced"
+    assert row.confidence != "high"
+
+
+@pytest.mark.parametrize("shift", [-7200.0, 1.7, 86_400.0])
+def test_a_clock_that_is_off_is_found(shift: float) -> None:
+    sleep = (0.02, "clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=2, tv_nsec=980000000}, NULL) = 0 <2.980000>")
+    calls = [*START, ADD, (0.005, EVENT + "<0.010000>"), sleep, WRITE, READ]
+    row, report = told(silent_client(), strace([(at + shift, rest) for at, rest in calls]), "client")
+    assert (row.reason, row.activity, row.cause) == ("event_not_acted_on", "blocked_in_syscall", "client_process")
+    assert report.clock_offset_ns == pytest.approx(-shift * SECOND, abs=20 * MS)
+
+
+def test_clocks_that_contradict_each_other_claim_nothing() -> None:
+    sleep = (0.02, "clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=2}, NULL) = 0 <2.980000>")
+    calls = [*START, ADD, sleep, (13.0, WRITE[1]), (1.0, READ[1])]
+    row, report = told(silent_client(), strace(calls), "client")
+    assert report.clock_offset_ns is None
+    assert row.reason == "client_silent"
+    assert row.activity is None

@@ -1,0 +1,186 @@
+"""Sockets and flows: the four ways, what stays unmatched, and the offset of the clocks."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from process_support import HELLO, shown, silent_client, strace
+from wire_support import SECOND, flows_of
+
+from pcapstall.core.frames import frame_ref
+from pcapstall.flows.flow import Flow
+from pcapstall.match.ends import Ends
+from pcapstall.match.matching import Matching, match_strace
+from pcapstall.match.offset import Bound, settle
+from pcapstall.strace.family import open_straces
+from pcapstall.strace.index import index_strace
+from pcapstall.strace.leader import ELAPSED, EPOCH, TIME_OF_DAY
+
+SOCKET = (-0.1, "socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 5 <0.000010>")
+WRITE = (3.0100, f"write(5, {shown(HELLO)}, {len(HELLO)}) = {len(HELLO)} <0.000050>")
+
+
+def connect(address: str = "10.0.0.2", port: int = 443, at: float = -0.00001) -> tuple[float, str]:
+    where = f'{{sa_family=AF_INET, sin_port=htons({port}), sin_addr=inet_addr("{address}")}}'
+    return at, f"connect(5, {where}, 16) = 0 <0.010200>"
+
+
+def matching(text: str, flows: list[Flow]) -> Matching:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace"
+        path.write_text(text)
+        (opened,) = open_straces([str(path)])
+        return match_strace(index_strace(opened), Ends(flows))
+
+
+def ways(found: Matching) -> list[tuple[int, str, str]]:
+    return [(int(match.end.flow.id), match.end.side, match.way) for match in found.matches]
+
+
+def flows(*ports: int) -> list[Flow]:
+    """Silent clients, one after the other's port at the same time."""
+    segments = []
+    for number, port in enumerate(ports):
+        road = silent_client()
+        road.client_port = port
+        road.client_isn += 1000 * number
+        segments += road.captured("client")
+    segments.sort(key=lambda segment: segment.ts_ns)
+    for frame, segment in enumerate(segments, 1):
+        segment.ref = frame_ref(0, frame)
+    return flows_of(segments)
+
+
+def test_by_the_bytes_whatever_the_addresses_say() -> None:
+    text = strace([SOCKET, connect("192.0.2.9", 8443), WRITE])
+    assert ways(matching(text, flows(40000))) == [(1, "client", "client_random")]
+
+
+def test_by_bytes_of_several_reads() -> None:
+    """A server that reads the record's header first."""
+    text = strace(
+        [
+            (3.0, f"read(4, {shown(HELLO[:5])}, 5) = 5 <0.000020>"),
+            (3.1, f"read(4, {shown(HELLO[5:])}, {len(HELLO) - 5}) = {len(HELLO) - 5} <0.000020>"),
+        ]
+    )
+    assert ways(matching(text, flows(40000))) == [(1, "server", "client_random")]
+
+
+def test_the_same_hello_in_two_flows_is_told_apart_by_addresses() -> None:
+    name = (
+        0.011,
+        'getsockname(5, {sa_family=AF_INET, sin_port=htons(40001), sin_addr=inet_addr("10.0.0.1")}, [16]) = 0',
+    )
+    found = matching(strace([SOCKET, connect(), name, WRITE]), flows(40000, 40001))
+    assert [(match.end.local[1], match.way) for match in found.matches] == [(40001, "client_random")]
+
+
+def test_by_the_decoration() -> None:
+    text = strace([SOCKET, connect(), (0.5, "read(5<TCP:[10.0.0.1:40001->10.0.0.2:443]>, 0x55, 9) = -1 EAGAIN (x)")])
+    found = matching(text, flows(40000, 40001))
+    assert [(match.end.local[1], match.way) for match in found.matches] == [(40001, "decoration")]
+
+
+def test_by_the_address_of_accept() -> None:
+    text = strace(
+        [
+            (-0.2, 'bind(3, {sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("10.0.0.2")}, 16) = 0 <0.0>'),
+            (-0.1, "listen(3, 9) = 0 <0.0>"),
+            (
+                0.2,
+                'accept4(3, {sa_family=AF_INET, sin_port=htons(40001), sin_addr=inet_addr("10.0.0.1")}, [16], 0) = 4',
+            ),
+        ]
+    )
+    found = matching(text, flows(40000, 40001))
+    assert [(match.end.local[1], match.end.peer[1], match.way) for match in found.matches] == [
+        (443, 40001, "addresses")
+    ]  # fmt: skip
+
+
+def test_by_the_time_of_the_syn() -> None:
+    assert ways(matching(strace([SOCKET, connect()]), flows(40000))) == [(1, "client", "connect_time")]
+
+
+def test_a_connect_at_another_time_is_another_connection() -> None:
+    found = matching(strace([SOCKET, connect(at=-60.0)]), flows(40000))
+    assert not found.matches
+    assert len(found.strangers) == 1
+
+
+def test_two_that_may_be_either_stay_unmatched_and_are_listed() -> None:
+    found = matching(strace([SOCKET, connect()]), flows(40000, 40001))
+    assert not found.matches
+    (told,) = found.unmatched()
+    assert "10.0.0.1:40000" in told
+    assert "10.0.0.1:40001" in told
+    assert "trace:" in told
+
+
+def test_no_udp_and_no_listener_is_a_connection() -> None:
+    udp = [(-0.1, "socket(AF_INET, SOCK_DGRAM, IPPROTO_IP) = 5 <0.000010>"), connect()]
+    found = matching(strace(udp), flows(40000))
+    assert not found.matches
+    assert not found.unmatched()
+
+
+def test_time_of_day_gets_its_date_from_the_capture() -> None:
+    # 1700000000 is 22:13:20 UTC; this host is at UTC+01:00, so its midnight is passed.
+    text = "7 23:13:19.999990 socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 5 <0.000005>\n"
+    text += "7 23:13:19.999995 " + connect()[1] + "\n7 23:13:23.010000 " + WRITE[1] + "\n"
+    found = matching(text, flows(40000))
+    assert ways(found) == [(1, "client", "client_random")]
+    assert found.offset is not None
+    assert found.offset.shown_ns == -3600 * SECOND
+    assert found.offset.ns % (900 * SECOND) == 0
+
+
+def test_the_first_connect_bounds_the_clock() -> None:
+    found = matching(strace([SOCKET, connect(), WRITE]), flows(40000))
+    assert found.offset is not None
+    assert found.offset.consistent
+    assert found.offset.ns == 0
+    assert (found.offset.error_ns or SECOND) < SECOND // 1000
+
+
+def bound(upper: bool, ns: int) -> Bound:
+    return Bound(upper, ns, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "kind", "ns", "error", "consistent"),
+    [
+        ([bound(True, 300), bound(False, -900)], EPOCH, 0, 300, True),
+        ([bound(True, 7_000_000_300), bound(False, 7_000_000_100)], EPOCH, 7_000_000_200, 100, True),
+        ([bound(True, 100), bound(False, 200)], EPOCH, 150, 50, False),
+        ([bound(True, 5_000_000_000)], EPOCH, 5_000_000_000, None, True),
+        ([bound(True, 2_000_000_000), bound(False, -50_000_000)], EPOCH, 975_000_000, 1_025_000_000, True),
+        ([bound(True, 3600 * SECOND + 40)], TIME_OF_DAY, 3600 * SECOND, 40, True),
+        ([bound(True, 900), bound(False, 100)], ELAPSED, 500, 400, True),
+    ],
+)
+def test_offsets(bounds: list[Bound], kind: int, ns: int, error: int | None, consistent: bool) -> None:
+    offset = settle(bounds, kind)
+    assert offset is not None
+    assert (offset.ns, offset.error_ns, offset.consistent) == (ns, error, consistent)
+
+
+def test_no_pair_no_offset() -> None:
+    assert settle([], EPOCH) is None
+
+
+def test_every_lab_socket_is_found(lab: Path) -> None:
+    """By bytes where strace shows them: the flows of the truth, each side once."""
+    from pcapstall.pipeline import Options, analyse
+    from pcapstall.pipeline.straces import StraceFile
+
+    for name in ("a1_healthy_epoll", "m1_fd_reuse", "m6_concurrent_same_peer", "q1_dnat", "o1_clock_skew"):
+        folder = lab / name
+        given = [StraceFile(str(folder / f"{side}.strace")) for side in ("client", "server")]
+        analysis = analyse([str(folder / "capture.pcap")], Options(all_flows=True, straces=given))
+        rows = list(analysis.flows)
+        assert {row.match for row in rows} == {"client_random"}, name
+        for report, side in zip(analysis.straces, ("client", "server"), strict=True):
+            assert {process.side for process in report.processes if process.flows} == {side}, name
+            assert sorted({flow for process in report.processes for flow in process.flows}) == [row.id for row in rows]
