@@ -21,6 +21,8 @@ UNKNOWN: Final = "unknown"
 
 _FILTERED: Final = 5
 """So many families of calls without a call, and the tracer was told to leave calls out."""
+_MANY: Final = 20
+"""Calls of a thread that is busy."""
 _EVERYDAY: Final = (sc.TRANSFER, sc.DESCRIPTORS, sc.FILES, sc.PROCESS, sc.FUTEXES, sc.SLEEPING)
 
 
@@ -53,7 +55,7 @@ def doing(scene: Scene, thread: Thread | None, length_ns: int, with_waker: bool 
     waits = [spent for spent in activity.busiest() if spent.name in POLLS]
     if sum(int(spent.total_ns) for spent in waits) >= half:
         return _in_waits(scene, thread, waits)
-    if activity.calls > 1:
+    if activity.calls >= _MANY or int(activity.in_calls_ns) >= half:
         return _busy(scene, thread, activity)
     return Doing(UNKNOWN, "")
 
@@ -61,6 +63,9 @@ def doing(scene: Scene, thread: Thread | None, length_ns: int, with_waker: bool 
 def filtered(scene: Scene) -> bool:
     """Whether the tracer seems to have been told to leave calls out."""
     absent = scene.index.coverage.families_absent()
+    if sc.FUTEXES in absent and sc.SLEEPING in absent:
+        # What a thread does in the dark may be just these.
+        return True
     return sum(family in absent for family in _EVERYDAY) >= _FILTERED
 
 
@@ -106,6 +111,10 @@ def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int, with_wake
     about = note.about() if note.file is not scene.socket else "this socket"
     what = f"{name}" + (f" on {about} (descriptor {note.fd})" if about and note.fd >= 0 else "")
     until = "had not returned when the trace ended" if note.open else "returned"
+    if note.bounded:
+        # Without -T: it may have returned at once, and the thread run on without a call.
+        text = f"{_name(thread)} was in {what}, or in no call after it, for {format_span(inside_ns)}"
+        return Doing(UNKNOWN, text, (scene.fact(text[0].upper() + text[1:] + ".", int(note.line)),))
     text = f"{_name(thread)[0].upper()}{_name(thread)[1:]} was in {what} for {format_span(inside_ns)} of it"
     if note.open:
         text += f"; the call {until}"
@@ -147,7 +156,9 @@ def _waker(scene: Scene, note: Note) -> tuple[str, list[StraceFact]]:
 def _in_no_call(scene: Scene, thread: Thread, activity: Activity) -> Doing:
     how_long = format_span(int(activity.gap_ns))
     if filtered(scene):
-        text = f"No traced call of {_name(thread)} for {how_long}; the tracer left most kinds of calls out."
+        text = (
+            f"No traced call of {_name(thread)} for {how_long}; kinds of calls that block are missing from the trace."
+        )
         return Doing(UNKNOWN, "", (scene.fact(text, int(activity.gap_line), int(activity.gap_end_line)),))
     fact = scene.fact(
         f"{_name(thread)[0].upper()}{_name(thread)[1:]} was in no call for {how_long}: running, throttled, frozen or "

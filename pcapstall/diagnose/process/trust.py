@@ -34,6 +34,8 @@ def limits(scene: Scene) -> Limits:
         found.append((MEDIUM, "a strace that shows the bytes (-s 64): its addresses are not those on the wire"))
     if scene.match.way == BY_CONNECT:
         found.append((MEDIUM, "strace -yy, which shows the socket's addresses"))
+    if not coverage.has_durations:
+        found.append((MEDIUM, "strace -T, which shows how long each call took"))
     if scene.index.first_ns > scene.begin_ns + scene.pad_ns:
         found.append((MEDIUM, "a strace that begins before the connection"))
     if not scene.case.is_open and 0 <= scene.index.last_ns < scene.end_ns - scene.pad_ns:
