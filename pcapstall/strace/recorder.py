@@ -157,7 +157,7 @@ class Recorder(Tracker):
                 note = Note(half.name.decode("ascii", "replace"), thread)
                 note.line = thread.half_line
                 note.start_ns = thread.half_ns
-                note.end_ns = last_ns
+                note.end_ns = max(last_ns, thread.half_ns)
                 note.open = True
                 note.args = thread.half_args[:MAX_ARGS]
                 file = thread.half_file

@@ -7,7 +7,6 @@ lines; the module is not compiled, it is entered once a chunk.
 import os
 import stat
 import sys
-import tempfile
 import zlib
 from typing import BinaryIO, Final
 
@@ -64,6 +63,8 @@ class TextSource:
             self._spool = None
 
     def _spool_from(self, pipe: BinaryIO) -> None:
+        import tempfile
+
         spool = tempfile.TemporaryFile(prefix="pcapstall-")  # noqa: SIM115
         try:
             while chunk := pipe.read(_SPOOL_CHUNK):

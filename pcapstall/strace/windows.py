@@ -183,7 +183,8 @@ def _by_start(window: Window) -> int:
 
 def _inside(window: Window, note: Note) -> i64:
     """How much of a call lies in a window."""
-    return min(note.end_ns, window.end_ns) - max(note.start_ns, window.start_ns)
+    inside: i64 = min(note.end_ns, window.end_ns) - max(note.start_ns, window.start_ns)
+    return max(inside, 0)  # the traced machine's clock may have been set back meanwhile
 
 
 def _as_wait(note: Note, part: Delivery, seen: Seen, serial: i64) -> Wait:

@@ -239,6 +239,16 @@ def test_a_restarted_wait_goes_on_with_what_it_was() -> None:
     assert [wait[2] for wait in waits(window)] == [NO, UNKNOWN]
 
 
+def test_a_clock_set_back_makes_no_negative_times() -> None:
+    window = recorded(
+        "7 100.9 socket(AF_INET, SOCK_STREAM, 0) = 5 <0.0>\n8 100.8 close(9 <unfinished ...>\n"
+        "7 100.2 pause( <unfinished ...>\n8 100.1 <... close resumed>) = 0\n7 100.0 <... pause resumed>) = ?\n",
+        100.0,
+        103.0,
+    )
+    assert all(activity.in_calls_ns >= 0 for activity in window.threads.values())
+
+
 def test_other_processes_stay_out() -> None:
     text = EPOLL + "7 100.3 fork() = 9 <0.0>\n9 100.4 close(5) = 0 <0.0>\n9 101.0 getppid() = 7 <0.5>\n"
     window = recorded(text, 100.5, 103.0)
