@@ -166,8 +166,9 @@ class FlowTable:
         flow.tunnel = segment.tunnel
         if segment.flags & SYN == 0:
             _guess_direction(flow)
-        self._halves[key] = flow.opener
+        # In this order: a host that talks to its own port (LAND) has one key for both directions.
         self._halves[answer_key] = flow.answerer
+        self._halves[key] = flow.opener
         return flow.opener
 
     def _note_close(self, half: HalfFlow) -> None:
@@ -180,8 +181,8 @@ class FlowTable:
 
     def _hand_on(self, flow: Flow) -> None:
         """Give a flow to the sink and forget it."""
-        del self._halves[flow.key]
-        del self._halves[flow.answer_key]
+        self._halves.pop(flow.key, None)
+        self._halves.pop(flow.answer_key, None)
         self._tls.finish(flow)
         flow.state = HANDED_ON
         notes = flow.notes
@@ -193,8 +194,8 @@ class FlowTable:
     def _forget(self, flow: Flow, now_ns: i64) -> None:
         """Let go of a flow that nobody wants."""
         flow.state = HANDED_ON
-        del self._halves[flow.key]
-        del self._halves[flow.answer_key]
+        self._halves.pop(flow.key, None)
+        self._halves.pop(flow.answer_key, None)
         self._buried.add(flow.key)
         self._buried.add(flow.answer_key)
         self._graves.append(Grave(flow.key, flow.answer_key, now_ns))

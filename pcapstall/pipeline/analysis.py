@@ -120,8 +120,6 @@ def _read(cursor: Captures, collector: Collector, ears: Listener) -> Scan:
         cursor.stop()
     finally:
         if collecting:
-            # What was built stays until the end: the collector need not look at it again and again.
-            gc.freeze()
             gc.enable()
     scan.end()
     collector.watched_until = scan.watched_until

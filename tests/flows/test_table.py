@@ -98,3 +98,16 @@ def test_what_is_wanted_stays_for_its_stragglers() -> None:
     assert (len(table), sink.flows) == (1, [])
     table.expire(talk.ns + 200 * SECOND)
     assert (len(table), len(sink.flows)) == (0, 1)
+
+
+def test_source_and_destination_may_be_the_same() -> None:
+    """A LAND packet, or a port that connected to itself: one key for both directions, and its reuse."""
+    sink = Kept()
+    table = FlowTable(sink, SECOND)
+    for frame, isn in enumerate((100, 200, 200, 300), 1):
+        talk = Talk(client_isn=isn)
+        segment = to_segment(talk.client(flags=SYN), frame)
+        segment.key = CLIENT[:4] + CLIENT[:4] + CLIENT[10:] + CLIENT[10:]
+        table.add(segment)
+    table.finish()
+    assert len(sink.flows) == 3
