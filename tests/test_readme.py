@@ -35,7 +35,7 @@ STAND_INS = {
 }
 """Names in examples, and the captures that they stand for."""
 
-PLANNED: set[str] = set()
+PLANNED = {"extract"}
 """Commands that pages speak of before they are there."""
 
 FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -9,9 +9,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from pcapstall.pipeline.tshark_capture import Question, Tshark, TsharkError, TsharkRun
+from pcapstall.core.errors import InputError
+from pcapstall.pipeline.tshark_capture import Question, TsharkRun
 from pcapstall.pipeline.tshark_messages import Fragments
 from pcapstall.pipeline.tshark_packets import FIELDS, PROTOCOLS, TsharkSegment, packet_ns, read_packet
+from pcapstall.pipeline.tshark_program import Tshark, TsharkError
 from pcapstall.pipeline.tshark_streams import Streams
 from pcapstall.report.comparison_model import SeenFlow
 
@@ -98,7 +100,9 @@ class SecondOpinion:
         return streams.flows()
 
     def _ask(self, path: str, question: Question, take: Callable[[Any], None]) -> str:
-        silence_s = self._silence_s or SILENCE_S + os.path.getsize(path) / BYTES_A_SECOND
+        silence_s = self._silence_s
+        if silence_s is None:
+            silence_s = SILENCE_S + _size(path) / BYTES_A_SECOND
         run = TsharkRun(self._tshark, path, question, silence_s)
 
         def take_or_say(packet: Any) -> None:
@@ -111,6 +115,13 @@ class SecondOpinion:
 
         run.feed(take_or_say)
         return run.warning
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError as error:
+        raise InputError(path, error.strerror or "cannot be read") from error
 
 
 def _late_filters(streams: Streams) -> list[str]:

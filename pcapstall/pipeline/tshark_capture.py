@@ -6,11 +6,9 @@ our own and closed again, tshark never outlives it. What the packets mean is not
 
 import asyncio
 import contextlib
-import os
 import re
-import shutil
 import signal
-import subprocess
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,23 +17,12 @@ import pyshark
 from pyshark.capture.capture import TSharkCrashException
 from pyshark.tshark.output_parser.tshark_xml import TsharkXmlParser
 
-from pcapstall.core.errors import PcapstallError
+from pcapstall.pipeline.tshark_program import Tshark, TsharkError
 
-INSTALL: Final = (
-    "install it with `apt install tshark` (Debian, Ubuntu), `dnf install wireshark-cli` (Fedora) or "
-    "`brew install wireshark` (macOS)"
-)
-OLDEST: Final = (3, 0)
-"""Since 3.0 tshark has the preferences that are set here, and calls TLS tls."""
-START_S: Final = 20.0
-"""How long tshark may take to tell its version."""
-
-_MAC_APP: Final = "/Applications/Wireshark.app/Contents/MacOS/tshark"
-_VERSION: Final = re.compile(r"TShark[^\n]*?(\d+)\.(\d+)\.(\d+)")
 _DAMAGED: Final = re.compile(r"cut short|damaged|corrupt", re.IGNORECASE)
 _NO_COMPLAINT: Final = re.compile(r"Running as user .* could be dangerous|^\s*$")
 _PDML_START: Final = b"<?xml"
-_PACKET_MAX: Final = 64 << 20
+_PACKET_MAX: Final = 16 << 20
 """More than this without the end of a packet is no output of tshark."""
 _STDERR_KEPT: Final = 8192
 _LAST_WORDS_S: Final = 2.0
@@ -56,46 +43,12 @@ _LEAKS: Final = (
 """What pyshark lets through when tshark's output is not what it expects."""
 
 
-class TsharkError(PcapstallError):
-    """tshark is missing, too old, or did not do its work; the text is one sentence."""
-
-
 class _SilenceError(Exception):
     """tshark printed nothing for too long."""
 
 
 class _JunkError(Exception):
     """What came is no PDML."""
-
-
-class Tshark:
-    """The tshark that is installed. TsharkError when there is none that works."""
-
-    def __init__(self) -> None:
-        found = shutil.which("tshark") or (_MAC_APP if os.access(_MAC_APP, os.X_OK) else None)
-        if found is None:
-            raise TsharkError(f"there is no tshark on this system, and verify asks it: {INSTALL}")
-        self.path = found
-        self.version = _version(found)
-        """``4.0.17``."""
-
-
-def _version(path: str) -> str:
-    try:
-        answer = subprocess.run(
-            [path, "--version"], check=False, capture_output=True, timeout=START_S, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired:
-        raise TsharkError(f"{path} --version did not answer in {START_S:g} s") from None
-    except OSError as error:
-        raise TsharkError(f"{path} cannot be started: {error.strerror or error}") from None
-    match = _VERSION.search(answer.stdout.decode(errors="replace"))
-    if match is None:
-        raise TsharkError(f"{path} does not say its version, so it is no tshark: {INSTALL}")
-    numbers = tuple(map(int, match.groups()))
-    if numbers[:2] < OLDEST:
-        raise TsharkError(f"{path} is version {'.'.join(match.groups())}; 3.0 or newer is needed: {INSTALL}")
-    return ".".join(match.groups())
 
 
 class _Pdml(TsharkXmlParser):  # type: ignore[misc]
@@ -136,7 +89,9 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
         self._parser = parser
         self._patience_s = patience_s
         self.returncode: int | None = None
+        """How tshark ended; None when it was killed."""
         self.stderr = b""
+        self._killed = False
 
     def _get_tshark_path(self) -> str:
         # pyshark would first look into a config.ini in the working directory, whoever put it there.
@@ -145,9 +100,18 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
     def _setup_tshark_output_parser(self) -> _Pdml:
         return self._parser
 
+    def _created_new_process(self, parameters: list[str], process: Any, process_name: str = "TShark") -> None:
+        # pyshark would call it a crash when tshark is quick to say what is wrong.
+        self._running_processes.add(process)
+
     async def _handle_process_stderr_forever(self, stderr: Any) -> None:
         while chunk := await stderr.read(4096):
             self.stderr = (self.stderr + chunk)[-_STDERR_KEPT:]
+
+    def cancel(self) -> None:
+        """Cancel whatever is being waited for, but not what tshark has to say to it."""
+        for task in asyncio.all_tasks(self.eventloop) - set(self._stderr_handling_tasks):
+            task.cancel()
 
     async def _cleanup_subprocess(self, process: Any) -> None:
         if process.returncode is None and self._eof_reached:
@@ -155,14 +119,45 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(process.wait(), self._patience_s)
         if process.returncode is None:
+            self._killed = True
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             with contextlib.suppress(TimeoutError):
                 # asyncio waits for the end of the pipes, too, and stops reading one that holds enough.
                 await asyncio.wait_for(process.stdout.read(), _LAST_WORDS_S)
                 await asyncio.wait_for(process.wait(), _LAST_WORDS_S)
-        elif self.returncode is None and self._eof_reached:
+        elif not self._killed:
             self.returncode = process.returncode
+
+
+@contextlib.contextmanager
+def _interruptible(loop: asyncio.AbstractEventLoop, capture: _Capture) -> Iterator[None]:
+    """KeyboardInterrupt for SIGINT and SIGTERM, but never in the midst of asyncio's own work: tshark would stay."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    interrupted = False
+
+    def interrupt() -> None:
+        nonlocal interrupted
+        if not interrupted:
+            interrupted = True
+            capture.cancel()
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        loop.add_signal_handler(number, interrupt)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not interrupted:
+            raise
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,23 +203,26 @@ class TsharkRun:
         count = 0
         parser = _Pdml(self._silence_s, self._question.fields)
         with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-            capture = _Capture(
-                self._path,
-                self._tshark.path,
-                parser,
-                self._silence_s,
-                eventloop=runner.get_loop(),
-                custom_parameters=self._question.arguments(),
-            )
+            capture = self._open(parser, runner.get_loop())
             packets = iter(capture)
-            try:
-                while (packet := self._next(packets, count)) is not None:
-                    count += 1
-                    take(packet)
-            finally:
-                packets.close()
-                capture.close()
+            with _interruptible(runner.get_loop(), capture):
+                try:
+                    while (packet := self._next(packets, count)) is not None:
+                        count += 1
+                        take(packet)
+                finally:
+                    packets.close()
+                    capture.close()
         self._judge_end(capture.returncode, capture.stderr.decode(errors="replace"), count)
+
+    def _open(self, parser: _Pdml, loop: asyncio.AbstractEventLoop) -> _Capture:
+        arguments = self._question.arguments()
+        try:
+            return _Capture(
+                self._path, self._tshark.path, parser, self._silence_s, eventloop=loop, custom_parameters=arguments
+            )
+        except OSError as error:  # the file was there a moment ago
+            raise self._error(f"cannot be asked: {error.strerror or error}") from None
 
     def _next(self, packets: Iterator[Any], count: int) -> Any:
         try:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from pcapstall.wire.tls_names import printable
+
 CLIENT_HELLO: Final = 1
 SERVER_HELLO: Final = 2
 ENCRYPTED_EXTENSIONS: Final = 8
@@ -188,9 +190,10 @@ def _random(layer: Any, start: int) -> str:
 
 
 def _text(layer: Any, name: str, start: int, end: int) -> str | None:
+    """Text that a peer chose, from the bytes that tshark read: what it shows of them may be shortened."""
     for found in all_fields(layer, name):
         if start <= int(found.pos) < end:
-            return str(found.show)
+            return printable(bytes.fromhex(found.raw_value or ""))
     return None
 
 

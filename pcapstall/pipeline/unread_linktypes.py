@@ -25,3 +25,12 @@ def unread_linktypes(names: Iterable[str]) -> list[str]:
 def _number(name: str) -> int:
     """The inverse of `pcapstall.capture.linktypes.linktype_name`."""
     return int(name.removeprefix(_NAMELESS)) if name.startswith(_NAMELESS) else _NUMBERS[name]
+
+
+def unread_warnings(names: Iterable[str]) -> list[str]:
+    """A capture's warnings about those of its link types that are passed over."""
+    return [
+        f"packets of link type {name} are counted as other, for pcapstall does not read it; "
+        "`pcapstall verify` measures them if tshark does"
+        for name in unread_linktypes(names)
+    ]

@@ -45,9 +45,13 @@ def render(comparison: Comparison, out: TextIO, wanted: str, options: RenderOpti
 
 def _table(comparison: Comparison, options: RenderOptions) -> Iterator[str]:
     yield to_table.paint(_readers(comparison), to_table.DIM, options)
+    lone = True
     for at, file in enumerate(comparison.files):
-        for place, section in enumerate(sections(file, options.all_flows)):
-            if place or at:
+        told = list(sections(file, options.all_flows))
+        # Files of which there is nothing to say make a list.
+        was_lone, lone = lone, len(told) == 1 and not told[0].lines
+        for place, section in enumerate(told):
+            if place or (at and not (was_lone and lone)):
                 yield ""
             yield from _section(section, place == 0, options)
 
