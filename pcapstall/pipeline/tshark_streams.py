@@ -183,8 +183,11 @@ def _client(segments: Iterable[TsharkSegment]) -> tuple[str, str]:
         if segment.flags & (SYN | ACK) == SYN | ACK:
             return segment.destination, "syn_ack"
     for segment in segments:
-        if any(message.kind == CLIENT_HELLO for message in segment.messages):
-            return segment.source, "client_hello"
+        for message in segment.messages:
+            if message.kind == CLIENT_HELLO:
+                return segment.source, "client_hello"
+            if message.kind == SERVER_HELLO:
+                return segment.destination, "server_hello"
     return first.source, "first_seen"
 
 

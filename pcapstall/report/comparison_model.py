@@ -68,7 +68,7 @@ class SeenFlow:
     client: str
     server: str
     direction_source: str
-    """syn, syn_ack, client_hello, or first_seen: tshark says nothing, the sender of the first frame is taken."""
+    """syn, syn_ack, client_hello, server_hello; first_seen: nothing tells, the sender of the first frame is taken."""
     first_frame: int
     sni: str | None
     version: str | None

@@ -90,6 +90,12 @@ def test_hellos_retried() -> None:
     ]
 
 
+def test_a_server_hello_tells_the_server() -> None:
+    flow = only_flow(sent(1, B, ACK), sent(2, B, ACK, 0, 0, Message(2, 2, SERVER_HELLO, 0x0303)))
+    assert (flow.client, flow.direction_source) == (A, "server_hello")
+    assert frames(flow) == {"server_hello_first": 2, "server_hello_last": 2}
+
+
 def test_what_was_decrypted_is_no_event() -> None:
     flow = only_flow(
         sent(1, A, ACK, 0, 0, Message(1, 1, CLIENT_HELLO)),
