@@ -61,6 +61,19 @@ def all_fields(layer: Any, name: str) -> list[Any]:
     return [] if found is None else list(found.all_fields)
 
 
+class _Remembered:
+    """A layer that is asked for each field once: for one that is not there pyshark goes through all others."""
+
+    def __init__(self, layer: Any) -> None:
+        self._layer = layer
+        self._found: dict[str, Any] = {}
+
+    def get_field(self, name: str) -> Any:
+        if name not in self._found:
+            self._found[name] = self._layer.get_field(name)
+        return self._found[name]
+
+
 class _Bytes:
     """Which frame each byte of what tshark dissected came from."""
 
@@ -86,9 +99,9 @@ def read_messages(layers: Sequence[Any], frame: int, fragments: Fragments) -> It
                 for piece in all_fields(layer, "tcp.segment")
             ]
         elif layer.layer_name == "tls":
-            where = _Bytes(frame, pieces)
-            yield from _handshakes(layer, frame, where, fragments)
-            yield from _alerts(layer, frame, where)
+            where, tls = _Bytes(frame, pieces), _Remembered(layer)
+            yield from _handshakes(tls, frame, where, fragments)
+            yield from _alerts(tls, frame, where)
             pieces = []
 
 

@@ -6,7 +6,6 @@ to a connection is in `tshark_streams`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import Any, Final
 
@@ -123,11 +122,9 @@ def packet_ns(packet: Any) -> int:
 
 
 def epoch_ns(text: str) -> int:
-    """``1737577691.633804000``, or since tshark 4.4 ``2025-01-22T20:28:11.633804000Z``, in nanoseconds."""
-    whole, _, fraction = text.rstrip("Z").partition(".")
-    nanoseconds = int(fraction.ljust(9, "0")[:9] or "0")
-    if "T" in whole:
-        return int(datetime.fromisoformat(whole).replace(tzinfo=UTC).timestamp()) * SECOND + nanoseconds
+    """``1737577691.633804000`` in nanoseconds."""
+    whole, _, fraction = text.partition(".")
+    nanoseconds = int(fraction.ljust(9, "0")[:9])
     return int(whole) * SECOND + (-nanoseconds if whole.startswith("-") else nanoseconds)
 
 
