@@ -106,7 +106,10 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
 
     async def _handle_process_stderr_forever(self, stderr: Any) -> None:
         while chunk := await stderr.read(4096):
-            self.stderr = (self.stderr + chunk)[-_STDERR_KEPT:]
+            # What is wrong stands first (lists of what would be right may follow), a damaged file is found at the end.
+            self.stderr += chunk
+            if len(self.stderr) > _STDERR_KEPT:
+                self.stderr = self.stderr[: _STDERR_KEPT // 2] + b"\n" + self.stderr[-_STDERR_KEPT // 2 :]
 
     def cancel(self) -> None:
         """Cancel whatever is being waited for, but not what tshark has to say to it."""
@@ -239,8 +242,7 @@ class TsharkRun:
     def _judge_end(self, returncode: int | None, stderr: str, count: int) -> None:
         if returncode == 0:
             return
-        lines = [line.strip() for line in stderr.splitlines() if not _NO_COMPLAINT.search(line)]
-        said = " ".join(lines).removeprefix("tshark: ")
+        said = self._complaint(stderr)
         if returncode is None:
             raise self._error(f"closed its output after {_packets(count)} and did not end")
         if returncode < 0:
@@ -248,6 +250,14 @@ class TsharkRun:
         if not _DAMAGED.search(said):
             raise self._error(said or f"ended with exit status {returncode} after {_packets(count)}")
         self.warning = said
+
+    def _complaint(self, stderr: str) -> str:
+        """What is wrong, and the reason that tshark gives in parentheses on the next line."""
+        lines = [line.strip() for line in stderr.splitlines() if not _NO_COMPLAINT.search(line)]
+        at = next((at for at, line in enumerate(lines) if _DAMAGED.search(line)), 0)
+        said = [line for place, line in enumerate(lines[at : at + 2]) if place == 0 or line.startswith("(")]
+        text = " ".join(line.rstrip(".") for line in said).removeprefix("tshark: ")
+        return text.replace(f'The file "{self._path}"', "the file")
 
     def _error(self, what: str) -> TsharkError:
         return TsharkError(f"{self._path}: tshark {self._tshark.version}: {what}")

@@ -12,6 +12,7 @@ import pytest
 from verify_support import CAPTURES, PDML, handshake, write
 
 from pcapstall.cli.main import main
+from pcapstall.pipeline.tshark_program import Tshark
 
 CAPTURE = str(CAPTURES / "refused" / "capture.pcap")
 Fake = Callable[..., Path]
@@ -145,6 +146,13 @@ def is_gone(pid: int) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+@pytest.mark.usefixtures("tshark")
+def test_a_rule_that_tshark_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
+    """tshark would list some thousand protocols."""
+    said = complaint(capsys, CAPTURE, "-d", "udp.port==99,nosuch")
+    assert said == f'{CAPTURE}: tshark {Tshark().version}: Unknown protocol -- "nosuch"'
 
 
 @pytest.mark.usefixtures("tshark")
