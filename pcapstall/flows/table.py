@@ -181,21 +181,23 @@ class FlowTable:
 
     def _hand_on(self, flow: Flow) -> None:
         """Give a flow to the sink and forget it."""
-        self._halves.pop(flow.key, None)
-        self._halves.pop(flow.answer_key, None)
+        self._remove(flow)
         self._tls.finish(flow)
-        flow.state = HANDED_ON
         notes = flow.notes
         if notes is not None:
             self.limits.notes -= len(notes)
         if not self._sink.take(flow):
             _untie(flow)
 
-    def _forget(self, flow: Flow, now_ns: i64) -> None:
-        """Let go of a flow that nobody wants."""
-        flow.state = HANDED_ON
+    def _remove(self, flow: Flow) -> None:
+        """No segment finds this flow any more."""
         self._halves.pop(flow.key, None)
         self._halves.pop(flow.answer_key, None)
+        flow.state = HANDED_ON
+
+    def _forget(self, flow: Flow, now_ns: i64) -> None:
+        """Let go of a flow that nobody wants."""
+        self._remove(flow)
         self._buried.add(flow.key)
         self._buried.add(flow.answer_key)
         self._graves.append(Grave(flow.key, flow.answer_key, now_ns))
