@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES
+
 SCHEMA: Final = 1
 """Keys keep their names and meaning within a schema number."""
 
@@ -36,23 +38,10 @@ EVENTS: Final = (
 )
 """The events of a flow, in the order of a handshake."""
 
-INTERVALS: Final = (
-    "syn_synack",
-    "synack_ack",
-    "ack_ch",
-    "ch_span",
-    "ch_ack",
-    "ch_sh",
-    "hrr_ch2",
-    "ch2_sh",
-    "sh_cfin",
-    "ch_fin",
-    "ch_close",
-    "ack_close",
-)
+INTERVALS: Final = NAMES
 """The intervals of a flow, in the order of a handshake; the last three are lifetimes."""
 
-STALL_INTERVALS: Final = INTERVALS[:9]
+STALL_INTERVALS: Final = STALL_NAMES
 """Those that can be called stalled."""
 
 PARTS: Final = (
