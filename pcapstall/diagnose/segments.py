@@ -3,13 +3,12 @@
 Made from a flow's notes when the flow is to be diagnosed, so it may take its time. What the segments mean is not here.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pcapstall.core.seq import to_offset
 from pcapstall.flows.flow import COPY, KEEP_ALIVE, Flow, HalfFlow, SegmentNote
-from pcapstall.wire.segment import ACK, FIN, RST, SYN
+from pcapstall.wire.segment import ACK, RST, SYN
 from pcapstall.wire.tcp_options import END_OF_OPTIONS, MAXIMUM_SEGMENT_SIZE, NO_OPERATION, SACK
 from pcapstall.wire.tls_reader import NEVER
 
@@ -66,11 +65,6 @@ class Seg:
     def is_rst(self) -> bool:
         """A RST."""
         return self.flags & RST != 0
-
-    @property
-    def is_fin(self) -> bool:
-        """A FIN."""
-        return self.flags & FIN != 0
 
     @property
     def has_data(self) -> bool:
@@ -134,11 +128,6 @@ class History:
         """How many segments on the wire a frame is: an offloaded one is larger than the MSS."""
         full = self.full_size(seg.from_client)
         return max(1, -(-seg.payload_len // full)) if full > 0 else 1
-
-
-def sent_before(segs: Sequence[Seg], ns: int) -> list[Seg]:
-    """Those of ``segs`` captured before ``ns``."""
-    return [seg for seg in segs if seg.ns < ns]
 
 
 def _seg(note: SegmentNote, from_client: bool) -> Seg:

@@ -22,8 +22,3 @@ def split(start_ns: int, end_ns: int, marks: Iterable[tuple[int, str]], rest: st
             parts[part] = parts.get(part, 0) + until_ns - at_ns
             at_ns = until_ns
     return parts or {rest: 0}
-
-
-def largest(parts: Mapping[str, int]) -> str:
-    """The part that took longest; the first of equal ones."""
-    return max(parts, key=lambda part: parts[part])

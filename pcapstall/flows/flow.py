@@ -99,8 +99,6 @@ class Limits:
         """Notes of handshakes that turned out unremarkable, to be written on again."""
         self.held_len: i64 = 0
         """Bytes waiting for a hole now, over all flows."""
-        self.overflows: i64 = 0
-        """How often a global bound cut something off."""
 
 
 class SegmentNote:

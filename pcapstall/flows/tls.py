@@ -139,7 +139,6 @@ class TlsStreams:
         head.later += 1
         before: i64 = head.held_len
         if before + len(held.data) > HELD_MAX or self._limits.held_len > HELD_ALL_MAX:
-            self._limits.overflows += 1
             self._skip_hole(half, head)
             if half.head is not head or head.held_len + len(held.data) > HELD_MAX:
                 return

@@ -84,7 +84,6 @@ def apply_control(reader: StraceReader, epoll: EpollSet, target: OpenFile, fd: i
         interest.data = control.data
         interest.changes += 1
         interest.changed_line = line
-        interest.changed_ns = reader.start_ns
 
 
 def waited(reader: StraceReader, epoll: EpollSet) -> None:
@@ -92,5 +91,3 @@ def waited(reader: StraceReader, epoll: EpollSet) -> None:
     epoll.waits += 1
     if epoll.first_wait is None:
         epoll.first_wait = make_call(reader)
-    epoll.last_wait_line = reader.ref
-    epoll.last_wait_ns = reader.time_ns

@@ -126,8 +126,6 @@ class EpollSet(OpenFile):
         self.waits: i64 = 0
         """Completed waits, of all threads."""
         self.first_wait: Call | None = None
-        self.last_wait_line: i64 = 0
-        self.last_wait_ns: i64 = -1
 
     def describe(self) -> str:
         """For a sentence: ``epoll set 5``."""
@@ -154,7 +152,6 @@ class Interest:
         self.changes: i64 = 0
         self.changed_line: i64 = 0
         """The last MOD; 0 for none."""
-        self.changed_ns: i64 = -1
         self.removed_line: i64 = 0
         self.removed_ns: i64 = -1
         self.removed: str = ""
