@@ -9,8 +9,9 @@ from pcapstall.capture.decompress import DecompressedSource
 from pcapstall.capture.pcap import PcapCursor, pcap_magic
 from pcapstall.capture.pcapng import PcapngCursor
 from pcapstall.capture.reader import FileCursor
-from pcapstall.capture.sniff import HEAD, compression_of, why_not_a_capture
+from pcapstall.capture.sniff import HEAD, why_not_a_capture
 from pcapstall.capture.source import Source, Stop, open_source
+from pcapstall.core.compression import compression_of
 from pcapstall.core.errors import InputError
 
 _PCAPNG_MAGIC: Final = b"\x0a\x0d\x0d\x0a"

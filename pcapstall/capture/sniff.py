@@ -11,17 +11,6 @@ from pcapstall.core.words import u16_be
 HEAD: Final = 512
 """Bytes that are enough to recognise anything here; fewer will do when there are no more."""
 
-COMPRESSIONS: Final[tuple[tuple[bytes, str], ...]] = (
-    (b"\x1f\x8b", "gzip"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"\x04\x22\x4d\x18", "lz4"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"BZh", "bzip2"),
-)
-SKIPPABLE_MIN: Final = 0x184D2A50
-SKIPPABLE_MAX: Final = 0x184D2A5F
-"""Magic numbers of the skippable frames that zstd (RFC 8878 section 3.1.2) and lz4 share."""
-
 _CONVERT: Final = "pcapstall reads pcap and pcapng; convert it with editcap -F pcapng IN OUT"
 _CAPTURES: Final[tuple[tuple[bytes, str], ...]] = (
     (b"snoop\0\0\0", "a snoop capture"),
@@ -71,18 +60,6 @@ _TEXTS: Final[tuple[tuple[str, str], ...]] = (
     (r"\s*\d+ +[\d.]+ .*(→|->)", "what tshark prints: capture with -w FILE"),
 )
 _LONGEST_ERF_TYPE: Final = 27
-
-
-def compression_of(head: bytes) -> str | None:
-    """The name of the compression that ``head`` starts with, None for none. ``skippable`` may be zstd or lz4."""
-    for magic, name in COMPRESSIONS:
-        if head.startswith(magic):
-            if name == "bzip2" and not head[3:4].isdigit():
-                continue
-            return name
-    if len(head) >= 4 and SKIPPABLE_MIN <= int.from_bytes(head[:4], "little") <= SKIPPABLE_MAX:
-        return "skippable"
-    return None
 
 
 def why_not_a_capture(head: bytes) -> str:

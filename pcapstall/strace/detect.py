@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pcapstall.core.errors import InputError
+from pcapstall.core.textfile import BytesStream, TextSource
 from pcapstall.strace.body import EXIT, REMARK
 from pcapstall.strace.feed import LineFeed
 from pcapstall.strace.lines import StraceReader
-from pcapstall.strace.source import BytesStream, TextSource
 from pcapstall.strace.syscalls import Syscalls
 from pcapstall.strace.tasks import Threads
 from pcapstall.strace.wrappers import PREFIXES, Wrapper

@@ -12,12 +12,12 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.errors import InputError
+from pcapstall.core.textfile import TextSource
 from pcapstall.strace.body import CALL
 from pcapstall.strace.detect import Layout, examine
 from pcapstall.strace.feed import LineFeed
 from pcapstall.strace.leader import NO_STAMP, RELATIVE, TIME_OF_DAY
 from pcapstall.strace.lines import StraceReader
-from pcapstall.strace.source import TextSource
 from pcapstall.strace.syscalls import CLONE, Syscalls
 from pcapstall.strace.tasks import Threads
 

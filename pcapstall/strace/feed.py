@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.strace.source import TextStream
+from pcapstall.core.textfile import TextStream
 from pcapstall.strace.wrappers import Wrapper
 
 MAX_LINE: Final = 4 * 1024 * 1024

@@ -4,6 +4,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pcapstall.core.textfile import BytesStream, TextSource
 from pcapstall.strace.body import KIND_NAMES
 from pcapstall.strace.detect import Layout
 from pcapstall.strace.family import Member, Strace
@@ -11,7 +12,6 @@ from pcapstall.strace.feed import LineFeed
 from pcapstall.strace.index import Index, index_strace
 from pcapstall.strace.lines import StraceReader
 from pcapstall.strace.recorder import record
-from pcapstall.strace.source import BytesStream, TextSource
 from pcapstall.strace.syscalls import Syscalls
 from pcapstall.strace.tasks import Threads
 from pcapstall.strace.window import Window, window_of

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.core.errors import InputError
+from pcapstall.core.textfile import TextSource
 from pcapstall.strace.detect import examine, layout_of
-from pcapstall.strace.source import TextSource
 
 STRACE = "".join(f"7 1796007027.{n:06d} close({n}) = 0 <0.000011>\n" for n in range(3, 30))
 

@@ -1,26 +1,19 @@
-"""Where the bytes of a strace come from: plain or compressed files, told by content, and pipes by way of a spool.
+"""Where the bytes of a strace or a log come from: plain or compressed files, and pipes by way of a spool.
 
-A strace is read twice, so what comes by a pipe is copied to an unnamed temporary file first. Nothing here looks at
+Such a file is read twice, so what comes by a pipe is copied to an unnamed temporary file first. Nothing here looks at
 lines; the module is not compiled, it is entered once a chunk.
 """
 
 import os
 import stat
 import sys
-import zlib
 from typing import BinaryIO, Final
 
+from pcapstall.core.compression import Unpacker, compression_of
 from pcapstall.core.errors import InputError
 
 CHUNK: Final = 128 * 1024
 _SPOOL_CHUNK: Final = 1024 * 1024
-_MAGICS: Final = (
-    (b"\x1f\x8b", "gzip"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"\x04\x22\x4d\x18", "lz4"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\x00", "xz"),
-)
 
 
 class TextSource:
@@ -29,7 +22,7 @@ class TextSource:
     def __init__(self, path: str) -> None:
         self.path = path
         self.compression = ""
-        """gzip, zstd, lz4, bzip2, xz; empty for plain text."""
+        """As `compression_of` names it; empty for plain text."""
         self.size: int = 0
         """Bytes of the file as it lies on disk."""
         self._spool: BinaryIO | None = None
@@ -46,9 +39,7 @@ class TextSource:
                 self.size = file.seek(0, os.SEEK_END)
         except OSError as error:
             raise InputError(path, error.strerror or str(error)) from error
-        for magic, name in _MAGICS:
-            if head.startswith(magic):
-                self.compression = name
+        self.compression = compression_of(head) or ""
 
     def open(self, chunk_size: int = CHUNK, keep_open: bool = True) -> "TextStream":
         """A stream from the first byte on. One of very many is better not kept open between its chunks."""
@@ -97,21 +88,33 @@ class TextStream:
             self._raw: BinaryIO = source.open_raw()
         except OSError as error:
             raise InputError(source.path, error.strerror or str(error)) from error
-        self._file: BinaryIO = _decompressed(source.compression, self._raw)
-        self._errors = _errors(source.compression)
+        self._unpacker: Unpacker | None = None
+        if source.compression:
+            try:
+                self._unpacker = Unpacker(self._read_raw, source.path, source.compression)
+            except InputError:
+                self._raw.close()
+                raise
 
     def read(self) -> bytes:
         """The next chunk, ``b""`` at the end."""
-        try:
-            return self._file.read(self.chunk_size)
-        except self._errors as error:
-            self.trouble = str(error) or type(error).__name__
-            return b""
+        if self._unpacker is None:
+            return self._read_raw()
+        plain = self._unpacker.read()
+        if not plain:
+            self.trouble = self.trouble or self._unpacker.trouble
+        return plain
 
     def close(self) -> None:
         """Close the file. A second call does nothing."""
-        self._file.close()
         self._raw.close()
+
+    def _read_raw(self) -> bytes:
+        try:
+            return self._raw.read(self.chunk_size)
+        except OSError as error:
+            self.trouble = error.strerror or type(error).__name__
+            return b""
 
 
 class ReopeningStream(TextStream):
@@ -157,44 +160,3 @@ class BytesStream(TextStream):
 
     def close(self) -> None:
         """Nothing to close."""
-
-
-def _decompressed(compression: str, raw: BinaryIO) -> BinaryIO:
-    if compression == "gzip":
-        import gzip
-
-        return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
-    if compression == "bzip2":
-        import bz2
-
-        return bz2.BZ2File(raw)  # type: ignore[return-value]
-    if compression == "xz":
-        import lzma
-
-        return lzma.LZMAFile(raw)  # type: ignore[return-value]
-    if compression == "zstd":
-        import zstandard
-
-        stream: BinaryIO = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-        return stream
-    if compression == "lz4":
-        import lz4.frame
-
-        unpacked: BinaryIO = lz4.frame.open(raw, "rb")
-        return unpacked
-    return raw
-
-
-def _errors(compression: str) -> tuple[type[Exception], ...]:
-    """What a damaged stream raises, by compression."""
-    if compression == "xz":
-        import lzma
-
-        return (OSError, EOFError, lzma.LZMAError)
-    if compression == "zstd":
-        import zstandard
-
-        return (OSError, EOFError, zstandard.ZstdError)
-    if compression == "lz4":
-        return (OSError, EOFError, RuntimeError)
-    return (OSError, EOFError, zlib.error)

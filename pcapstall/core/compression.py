@@ -1,0 +1,260 @@
+"""Compressed input as a stream of plain bytes, recognised by content, in bounded memory.
+
+gzip, zstd, lz4, xz and bzip2, each with several members after one another. A cut tail gives everything up to the cut
+and a word about it. zstandard and lz4 are imported only when such a file comes along. What the bytes are (captures,
+straces, logs) is not known here.
+"""
+
+import bz2
+import importlib
+import lzma
+import zlib
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from pcapstall.core.errors import InputError
+
+CHUNK: Final = 128 * 1024
+"""About so much plain text comes at once."""
+COMPRESSIONS: Final[tuple[tuple[bytes, str], ...]] = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\x04\x22\x4d\x18", "lz4"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"BZh", "bzip2"),
+)
+SKIPPABLE_MIN: Final = 0x184D2A50
+SKIPPABLE_MAX: Final = 0x184D2A5F
+"""Magic numbers of the skippable frames that zstd (RFC 8878 section 3.1.2) and lz4 share."""
+
+_ZSTD_STEP: Final = 1024
+"""zstandard knows no limit on its output; so little input cannot become more than 32 MiB of it."""
+_XZ_MEMORY: Final = 1 << 30
+
+
+def compression_of(head: bytes) -> str | None:
+    """The name of the compression that ``head`` starts with, None for none. ``skippable`` may be zstd or lz4."""
+    for magic, name in COMPRESSIONS:
+        if head.startswith(magic):
+            if name == "bzip2" and not head[3:4].isdigit():
+                continue
+            return name
+    if len(head) >= 4 and SKIPPABLE_MIN <= int.from_bytes(head[:4], "little") <= SKIPPABLE_MAX:
+        return "skippable"
+    return None
+
+
+class _Member(Protocol):
+    """One member (frame, stream) of a compressed file. `feed` takes input, gives at most about a chunk of output."""
+
+    eof: bool
+    unused: bytes
+    """Input after the end of the member."""
+    hungry: bool
+    """Whether there is nothing more to give before there is more input."""
+
+    def feed(self, data: bytes) -> bytes: ...
+
+
+class _GzipMember:
+    def __init__(self) -> None:
+        self._decoder = zlib.decompressobj(wbits=31)
+        self._error: zlib.error | None = None
+        self.eof = False
+        self.unused = b""
+        self.hungry = True
+
+    def feed(self, data: bytes) -> bytes:
+        if self._error is not None:
+            raise self._error
+        data = self._decoder.unconsumed_tail + data
+        before = self._decoder.copy()
+        try:
+            out = self._decoder.decompress(data, CHUNK)
+        except zlib.error as error:
+            # With the error all output of the call is lost, a whole small file when only its check sum is wrong.
+            self._error = error
+            self.hungry = False
+            return _creep(before, data)
+        self.eof = self._decoder.eof
+        self.unused = self._decoder.unused_data
+        self.hungry = not self._decoder.unconsumed_tail and len(out) < CHUNK
+        return out
+
+
+def _creep(decoder: Any, data: bytes) -> bytes:
+    """What comes out of ``data`` before the byte that is in error."""
+    parts = []
+    for at in range(len(data)):
+        try:
+            parts.append(decoder.decompress(data[at : at + 1]))
+        except zlib.error:
+            break
+    return b"".join(parts)
+
+
+class _LimitedMember:
+    """What bz2, lzma and lz4 have in common: ``decompress(data, max_length)``, ``eof``, ``needs_input``."""
+
+    def __init__(self, decoder: Any) -> None:
+        self._decoder = decoder
+        self.eof = False
+        self.unused = b""
+        self.hungry = True
+
+    def feed(self, data: bytes) -> bytes:
+        out: bytes = self._decoder.decompress(data, CHUNK)
+        self.eof = self._decoder.eof
+        self.unused = self._decoder.unused_data or b""
+        self.hungry = self._decoder.needs_input
+        return out
+
+
+class _ZstdMember:
+    def __init__(self, decoder: Any) -> None:
+        self._decoder = decoder
+        self._input = b""
+        self.eof = False
+        self.unused = b""
+        self.hungry = True
+
+    def feed(self, data: bytes) -> bytes:
+        data = self._input + data if self._input else data
+        parts = []
+        size = at = 0
+        while at < len(data) and size < CHUNK and not self.eof:
+            part = self._decoder.decompress(data[at : at + _ZSTD_STEP])
+            at += _ZSTD_STEP
+            parts.append(part)
+            size += len(part)
+            self.eof = self._decoder.eof
+        rest = data[at:]
+        if self.eof:
+            self.unused = self._decoder.unused_data + rest
+            rest = b""
+        self._input = rest
+        self.hungry = not rest
+        return b"".join(parts)
+
+
+class Unpacker:
+    """The plain bytes of compressed ones, which ``raw`` gives chunk by chunk."""
+
+    def __init__(self, raw: Callable[[], bytes], path: str, compression: str) -> None:
+        self.compression: str | None = None if compression == "skippable" else compression
+        """As `compression_of` names it; None as long as only skippable frames were seen."""
+        self.trouble = ""
+        """What ended the reading early; empty when the end was the end."""
+        self._raw = raw
+        self._path = path
+        self._input = b""
+        self._member: _Member | None = None
+        self._ended = False
+        self._new_member: Callable[[], _Member] | None = None
+        self._errors: tuple[type[Exception], ...] = ()
+        if self.compression is not None:
+            self._new_member, self._errors = _codec(path, self.compression)
+
+    def read(self) -> bytes:
+        """The next plain bytes; ``b""`` at the end, whether it is one or not: see `trouble`."""
+        while not self._ended:
+            if self._member is None and not self._begin_member():
+                break
+            if self._member is not None:
+                out = self._decode(self._member)
+                if out:
+                    return out
+        return b""
+
+    def _decode(self, member: _Member) -> bytes:
+        data = self._input
+        self._input = b""
+        if not data and member.hungry:
+            data = self._raw()
+            if not data:
+                self._end(f"the {self.compression} data is cut")
+                return b""
+        try:
+            out = member.feed(data)
+        except self._errors as error:
+            self._end(f"the {self.compression} data is damaged: {error}")
+            return b""
+        if member.eof:
+            self._input = member.unused
+            self._member = None
+        return out
+
+    def _begin_member(self) -> bool:
+        """Look at what follows: another member, padding, a skippable frame, or the end. False at the end."""
+        head = self._want(6)
+        if not head.strip(b"\0"):
+            # Zeros after the last member are the padding of xz and of tapes.
+            self._input = b""
+            if head and len(head) >= 6:
+                return True
+            self._end("")
+            return False
+        found = compression_of(head.lstrip(b"\0") if self.compression == "xz" else head)
+        if found == "skippable" and self.compression in (None, "zstd", "lz4"):
+            return self._skip_frame()
+        if self.compression is None and found in ("zstd", "lz4"):
+            self.compression = found
+            self._new_member, self._errors = _codec(self._path, found)
+        if found != self.compression or self._new_member is None:
+            self._end(f"something else follows the {self.compression or 'compressed'} data")
+            return False
+        self._input = self._input.lstrip(b"\0") if self.compression == "xz" else self._input
+        self._member = self._new_member()
+        return True
+
+    def _skip_frame(self) -> bool:
+        head = self._want(8)
+        left = int.from_bytes(head[4:8], "little") + 8
+        while left > 0:
+            if not self._input:
+                self._input = self._raw()
+                if not self._input:
+                    self._end("a skippable frame is cut")
+                    return False
+            step = min(left, len(self._input))
+            self._input = self._input[step:]
+            left -= step
+        return True
+
+    def _want(self, size: int) -> bytes:
+        while len(self._input) < size:
+            chunk = self._raw()
+            if not chunk:
+                break
+            self._input += chunk
+        return self._input
+
+    def _end(self, trouble: str) -> None:
+        self._ended = True
+        self._input = b""
+        self._member = None
+        self.trouble = trouble
+
+
+def _codec(path: str, compression: str) -> tuple[Callable[[], _Member], tuple[type[Exception], ...]]:
+    """How to begin a member, and what a damaged one raises."""
+    if compression == "gzip":
+        return _GzipMember, (zlib.error,)
+    if compression == "bzip2":
+        return lambda: _LimitedMember(bz2.BZ2Decompressor()), (OSError, EOFError, ValueError)
+    if compression == "xz":
+        return lambda: _LimitedMember(lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY)), (lzma.LZMAError, EOFError)
+    if compression == "zstd":
+        zstandard = _import(path, "zstandard", compression)
+        return lambda: _ZstdMember(zstandard.ZstdDecompressor().decompressobj()), (zstandard.ZstdError,)
+    frame = _import(path, "lz4.frame", compression)
+    return lambda: _LimitedMember(frame.LZ4FrameDecompressor()), (RuntimeError, EOFError, ValueError)
+
+
+def _import(path: str, module: str, compression: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        reason = f"is compressed with {compression}, and the Python package {package} is not installed"
+        raise InputError(path, f"{reason}: pip install {package}, or unpack the file first") from error
