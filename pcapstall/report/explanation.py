@@ -14,6 +14,7 @@ from pcapstall.diagnose.engine import Tried
 from pcapstall.report import stories, to_jira, to_markdown, to_table
 from pcapstall.report.model import SCHEMA, STALL_INTERVALS, FlowReport, Report
 from pcapstall.report.options import RenderOptions
+from pcapstall.report.places import Places
 from pcapstall.report.render import parse_format
 from pcapstall.report.thresholds import threshold_ns
 from pcapstall.report.untrusted import printable
@@ -96,7 +97,7 @@ def render_explanation(explanation: Explanation, out: TextIO, wanted: str, optio
 
 
 def _text(explanation: Explanation, options: RenderOptions) -> Iterator[str]:
-    story = stories.tell(explanation.flow, explanation.report.captures)
+    story = stories.tell(explanation.flow, Places(explanation.report))
     width = options.width or to_table.LEGEND_WIDTH
     title = f"{story.title}: {story.endpoints}" + (f" ({story.about})" if story.about else "")
     for line in to_table.wrap(printable(title), width, "  "):
@@ -157,14 +158,14 @@ _Escape = Callable[[str], str]
 
 
 def _title(explanation: Explanation, code: _Escape) -> str:
-    story = stories.tell(explanation.flow, explanation.report.captures)
+    story = stories.tell(explanation.flow, Places(explanation.report))
     return f"{story.title}: {code(story.endpoints)}" + (f" ({code(story.about)})" if story.about else "")
 
 
 def _markup(
     explanation: Explanation, escape: _Escape, code: _Escape, strong: str, numbered: str, bullet: str
 ) -> Iterator[str]:
-    story = stories.tell(explanation.flow, explanation.report.captures)
+    story = stories.tell(explanation.flow, Places(explanation.report))
     for text in (f"{story.finding}; {_place(explanation)}", explanation.introduction):
         yield ""
         yield escape(text)

@@ -10,6 +10,7 @@ from pcapstall.report import flow_grid, prose, stories
 from pcapstall.report.grid import Grid
 from pcapstall.report.model import FlowReport, Report
 from pcapstall.report.options import RenderOptions
+from pcapstall.report.places import Places
 from pcapstall.report.to_table import legend
 
 
@@ -47,9 +48,10 @@ def report_lines(report: Report, options: RenderOptions, markup: Markup) -> Iter
 
 def _stories(flows: Sequence[FlowReport], report: Report, options: RenderOptions, markup: Markup) -> Iterator[str]:
     told = stories.to_be_told(flows, options)
+    places = Places(report)
     for flow in told:
         yield ""
-        yield from markup.story_lines(stories.tell(flow, report.captures))
+        yield from markup.story_lines(stories.tell(flow, places))
     yield from _paragraph(markup.escape(stories.untold_line(flows, told)))
 
 

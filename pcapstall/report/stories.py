@@ -10,9 +10,9 @@ from typing import Final
 from pcapstall.core.times import format_clock, format_span
 from pcapstall.report.flow_grid import outcome_of
 from pcapstall.report.happening import what_happened
-from pcapstall.report.model import CaptureReport, EventReport, Evidence, FlowReport
+from pcapstall.report.model import FlowReport
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.prose import numbers
+from pcapstall.report.places import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,32 +36,18 @@ class Story:
     """Empty when nothing is open."""
 
 
-def tell(flow: FlowReport, captures: Sequence[CaptureReport]) -> Story:
-    """The story of ``flow``."""
+def tell(flow: FlowReport, places: Places) -> Story:
+    """The story of ``flow``; ``places`` writes where its evidence is."""
     return Story(
         f"Flow {flow.id}",
         f"{flow.client} -> {flow.server}",
         ", ".join(filter(None, (flow.sni, flow.tls_version, flow.preamble and f"after {flow.preamble}", flow.tunnel))),
         _sentence(flow.verdict or what_happened(flow)),
-        _finding(flow, captures),
+        _finding(flow, places),
         _parts(flow),
-        [(evidence.text, where(evidence, captures)) for evidence in flow.evidence],
+        [(evidence.text, places.of_evidence(evidence)) for evidence in flow.evidence],
         flow.would_settle or "",
     )
-
-
-def where(evidence: Evidence, captures: Sequence[CaptureReport]) -> str:
-    """``frames 3, 9; client.strace:66``; the file is named when there are several captures."""
-    places: list[str] = []
-    if evidence.frames:
-        place = f"{'frame' if len(evidence.frames) == 1 else 'frames'} {numbers(evidence.frames)}"
-        if len(captures) > 1 and evidence.file is not None and evidence.file < len(captures):
-            place += f" of {captures[evidence.file].file}"
-        places.append(place)
-    places.extend(evidence.strace[:8])
-    if len(evidence.strace) > 8:
-        places.append(f"{len(evidence.strace) - 8} more lines")
-    return "; ".join(places)
 
 
 _ENDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -78,7 +64,7 @@ _ENDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 """The events that an interval lies between; of several that may end it the first that was seen does."""
 
 
-def place(flow: FlowReport, captures: Sequence[CaptureReport]) -> str:
+def place(flow: FlowReport, places: Places) -> str:
     """Where the stalled interval is, and its start by the clock: ``frames 83 -> 148, 07:24:11.449 UTC``.
 
     An open one has no end: ``from frame 83, 07:24:11.449 UTC``. Empty when the start was not seen.
@@ -92,23 +78,15 @@ def place(flow: FlowReport, captures: Sequence[CaptureReport]) -> str:
     end = None
     if flow.intervals_ns.get(flow.stalled) is not None:
         end = next((event for name in last if (event := flow.events.get(name)) is not None), None)
-    if end is None:
-        return f"from frame {_frame(start, captures, len(captures) > 1)}, {format_clock(start.ns)}"
-    apart = start.file != end.file
-    frames = f"{_frame(start, captures, apart)} -> {_frame(end, captures, len(captures) > 1)}"
-    return f"frames {frames}, {format_clock(start.ns)}"
+    return f"{places.between(start, end)}, {format_clock(start.ns)}"
 
 
-def _frame(event: EventReport, captures: Sequence[CaptureReport], named: bool) -> str:
-    return f"{event.frame} of {captures[event.file].file}" if named and event.file < len(captures) else str(event.frame)
-
-
-def _finding(flow: FlowReport, captures: Sequence[CaptureReport]) -> str:
+def _finding(flow: FlowReport, places: Places) -> str:
     outcome = outcome_of(flow)
     found: list[str] = []
     if flow.stalled is not None and flow.stalled_ns is not None:
         at_least = "more than " if flow.intervals_ns.get(flow.stalled) is None else ""
-        where_and_when = place(flow, captures)
+        where_and_when = place(flow, places)
         where_and_when = f" ({where_and_when})" if where_and_when else ""
         found.append(f"{flow.stalled} {at_least}{format_span(flow.stalled_ns)}{where_and_when}")
     found.append(f"outcome {outcome}")

@@ -10,7 +10,7 @@ from typing import Final, TextIO
 
 from pcapstall.report.model import EVENTS, INTERVALS, PARTS, Counts, FlowReport, Report
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.stories import where
+from pcapstall.report.places import Places
 from pcapstall.report.untrusted import printable
 
 Cell = str | int | None
@@ -76,12 +76,13 @@ _verdict: Final = attrgetter(*_VERDICT)
 
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write a header and a row for each flow."""
+    places = Places(report)
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(_row(flow, report) for flow in report.flows)
+    writer.writerows(_row(flow, places) for flow in report.flows)
 
 
-def _row(flow: FlowReport, report: Report) -> list[Cell]:
+def _row(flow: FlowReport, places: Places) -> list[Cell]:
     row = [_cell(value) for value in _identity(flow)]
     for name in EVENTS:
         event = flow.events.get(name)
@@ -94,7 +95,7 @@ def _row(flow: FlowReport, report: Report) -> list[Cell]:
     row.append(flow.stalled_ns)
     row += map(flow.parts_ns.get(flow.stalled or "", {}).get, PARTS)
     row += map(_cell, _verdict(flow))
-    told = ((evidence.text, where(evidence, report.captures)) for evidence in flow.evidence)
+    told = ((evidence.text, places.of_evidence(evidence)) for evidence in flow.evidence)
     row.append(_cell(" ".join(f"{text} [{place}]" if place else text for text, place in told)))
     return row
 

@@ -12,6 +12,7 @@ from pcapstall.report import flow_grid, prose, stories
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid
 from pcapstall.report.model import FlowReport, Report
 from pcapstall.report.options import RenderOptions
+from pcapstall.report.places import Places
 from pcapstall.report.to_table import WITH_UNIT, legend
 from pcapstall.report.untrusted import printable
 
@@ -76,9 +77,10 @@ def _lines(report: Report, flows: Sequence[FlowReport]) -> Iterator[str]:
     healthy = prose.healthy_line(report, bool(flows))
     if healthy:
         yield f"<p>{escape(healthy)}</p>"
+    places = Places(report)
     for flow in flows:
         if _is_told(flow):
-            yield from _story_lines(flow.id, stories.tell(flow, report.captures))
+            yield from _story_lines(flow.id, stories.tell(flow, places))
     yield f'<p class="dim">pcapstall {escape(report.version)}</p>'
     yield "</body></html>"
 

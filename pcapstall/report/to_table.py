@@ -12,6 +12,7 @@ from pcapstall.report import flow_grid, prose, stories
 from pcapstall.report.grid import BAD, WARN, Grid
 from pcapstall.report.model import FlowReport, Report
 from pcapstall.report.options import RenderOptions
+from pcapstall.report.places import Places
 from pcapstall.report.untrusted import display_width, printable
 
 RED: Final = "31;1"
@@ -58,9 +59,10 @@ def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) 
         yield ""
         yield from wrap(printable(healthy), options.width, "  ")
     told = stories.to_be_told(flows, options)
+    places = Places(report)
     for flow in told:
         yield ""
-        yield from _story_lines(stories.tell(flow, report.captures), options)
+        yield from _story_lines(stories.tell(flow, places), options)
     untold = stories.untold_line(flows, told)
     if untold:
         yield ""
