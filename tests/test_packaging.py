@@ -158,7 +158,7 @@ class TestWheels:
         assert [path.name for path in tmp_path.glob("*.whl")] == [f"pcapstall-{pcapstall.__version__}-py3-none-any.whl"]
         entry = next(name for name in names if name.endswith("entry_points.txt"))
         with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
-            assert "pcapstall = pcapstall.cli.main:main" in wheel.read(entry).decode()
+            assert "pcapstall = pcapstall.__main__:main" in wheel.read(entry).decode()
 
     def test_every_extension_or_none(self, tree: Path, tmp_path: Path) -> None:
         """All of them first; then a compiler that fails at once, early and late finds the whole set lying about."""

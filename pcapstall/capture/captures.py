@@ -72,7 +72,7 @@ class Captures(RecordCursor):
 
     def infos(self) -> list[CaptureInfo]:
         """What is known of each file so far, in the order of ``file_index``."""
-        return [file.info() for file in self._ring.files]
+        return [file.info(self._ring.warnings) for file in self._ring.files]
 
     def stop(self) -> None:
         """Ask for the end, from a signal handler too: what lies in a pipe is still read. Twice: at once."""

@@ -57,4 +57,4 @@ def cursor_of(source: Source) -> FileCursor:
 def _why_empty(source: Source) -> str:
     if source.stopped:
         return "nothing had come when it was stopped"
-    return "is empty"
+    return "is empty: nothing was captured, or what captures has not written yet (tcpdump -U writes at once)"

@@ -7,6 +7,7 @@ hundreds needs neither hundreds of descriptors nor hundreds of buffers. Records 
 import glob
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -38,9 +39,15 @@ class RingFile:
         self.has_record = False
         """Whether it was found, and waits in the cursor."""
 
-    def info(self) -> CaptureInfo:
-        """What was read of it. A file whose turn never came has no packets, though its first record was looked at."""
+    def info(self, remarks: Iterable[CaptureWarning] = ()) -> CaptureInfo:
+        """What was read of it, with those of ``remarks`` that are about it.
+
+        A file whose turn never came has no packets, though its first record was looked at.
+        """
         info = self.cursor.info()
+        own = tuple(remark for remark in remarks if remark.file == self.path)
+        if own:
+            info = replace(info, warnings=own + info.warnings)
         if not self.reopens:
             return info
         return replace(info, packets=0, first_ns=None, last_ns=None, snaplen_cut=0, unstamped=0, absurd_stamps=0)
@@ -53,6 +60,7 @@ class Ring:
         self.stop = stop
         self.failed: list[InputError] = []
         self.warnings: list[CaptureWarning] = []
+        """About names, each of the file that it was read as."""
         self.files: list[RingFile] = []
         self._seen: dict[tuple[int, int], str] = {}
         names = self._expand(paths)
@@ -107,8 +115,8 @@ class Ring:
         if before is None:
             self._seen[identity] = path
             return False
-        other = "" if before == path else f" (as {before})"
-        self.warnings.append(CaptureWarning(path, 0, -1, f"named more than once{other}, read once"))
+        other = "" if before == path else f" (also as {path})"
+        self.warnings.append(CaptureWarning(before, 0, -1, f"named more than once{other}, read once"))
         return True
 
     def _open(self, path: str, count: int) -> None:

@@ -11,6 +11,9 @@ from pcapstall.core.words import u16_be
 HEAD: Final = 512
 """Bytes that are enough to recognise anything here; fewer will do when there are no more."""
 
+SHORTEST: Final = 4
+"""Bytes of the shortest magic number of a capture."""
+
 _CONVERT: Final = "pcapstall reads pcap and pcapng; convert it with editcap -F pcapng IN OUT"
 _CAPTURES: Final[tuple[tuple[bytes, str], ...]] = (
     (b"snoop\0\0\0", "a snoop capture"),
@@ -67,6 +70,8 @@ def why_not_a_capture(head: bytes) -> str:
     for magic, name in _CAPTURES:
         if head.startswith(magic):
             return f"{name}: {_CONVERT}"
+    if len(head) < SHORTEST:
+        return f"not a capture: it ends after {len(head)} {'byte' if len(head) == 1 else 'bytes'}"
     start = head[:4].hex(" ")
     for magic, name in _OTHERS:
         if head.startswith(magic):

@@ -4,6 +4,7 @@ This module is never compiled: it is entered once a chunk, and that is where sig
 bytes are is not known here.
 """
 
+import errno
 import os
 import select
 import stat
@@ -21,6 +22,15 @@ GRACE_TOTAL_S: Final = 10.0
 
 STDIN: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 """Names of standard input. It may be a socket, which has no name that could be opened."""
+
+
+_REASONS: Final = {
+    errno.ENOENT: "there is no such file",
+    errno.EACCES: "no permission to read it: ask its owner, or run this as root",
+    errno.EPERM: "no permission to read it: ask its owner, or run this as root",
+    errno.ENXIO: "is a socket or a device that gives nothing to read",
+}
+"""Why opening failed, where the system's own words do not help."""
 
 
 class Stop:
@@ -220,7 +230,7 @@ def open_source(path: str, stop: Stop | None = None) -> Source:
         return FileSource(path, fd, max(status.st_size - at, 0), stop)
     reason = ""
     if stat.S_ISDIR(status.st_mode):
-        reason = "is a directory"
+        reason = f"is a directory: name the captures in it, {os.path.join(path, '*')}"
     elif os.isatty(fd):
         reason = "is a terminal: pipe a capture into it (tcpdump -U -w - | pcapstall report -)"
     if reason:
@@ -231,5 +241,4 @@ def open_source(path: str, stop: Stop | None = None) -> Source:
 
 
 def _why_not(error: OSError) -> str:
-    reasons = {FileNotFoundError: "there is no such file", PermissionError: "no permission to read it"}
-    return reasons.get(type(error), error.strerror or "cannot be opened")
+    return _REASONS.get(error.errno or 0, error.strerror or "cannot be opened")

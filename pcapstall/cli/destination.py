@@ -7,10 +7,11 @@ is not known here.
 import glob
 import io
 import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, TextIO
+from typing import Final, TextIO, cast
 
 import click
 
@@ -22,7 +23,18 @@ STDOUT: Final = "-"
 
 def say(text: str) -> None:
     """Write ``text`` to standard error; what it quotes may hold anything but the end of its own line."""
-    click.echo("\n".join(printable(line) for line in f"pcapstall: {text}".split("\n")), err=True)
+    say_plainly("\n".join(printable(line) for line in f"pcapstall: {text}".split("\n")))
+
+
+def say_plainly(text: str) -> None:
+    """Write ``text`` to standard error as it is.
+
+    Where standard error is closed, full or read by nobody, there is no place left to say that.
+    """
+    try:
+        click.echo(text, err=True)
+    except OSError:
+        discard(sys.stderr)
 
 
 def complain(error: PcapstallError) -> None:
@@ -36,8 +48,8 @@ def write_any_text() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def check(output: str | None, captures: Sequence[str]) -> None:
-    """UsageError when ``output`` cannot be written, or is one of ``captures``: a pipe may be read for days before."""
+def check(output: str | None, inputs: Sequence[str]) -> None:
+    """UsageError when ``output`` cannot be written, or is one of ``inputs``: a pipe may be read for days before."""
     if output is None or output == STDOUT:
         return
     folder = os.path.dirname(output) or os.curdir
@@ -47,38 +59,83 @@ def check(output: str | None, captures: Sequence[str]) -> None:
         if not os.access(folder, os.W_OK):
             raise UsageError(f"-o {output}: no permission to write in {folder}")
         return
-    for capture in captures:
-        for path in [capture] if os.path.exists(capture) else glob.glob(capture):
+    for given in inputs:
+        for path in [given] if os.path.exists(given) else glob.glob(given):
             if os.path.samefile(output, path):
-                raise UsageError(f"-o {output}: that is a capture to be read, it would be overwritten")
+                raise UsageError(f"-o {output}: that is an input, it would be overwritten")
 
 
 @contextmanager
 def opened(output: str | None) -> Iterator[TextIO]:
     """Standard output, or the file ``output``; UsageError when it cannot be written.
 
-    When whoever reads it has had enough (a broken pipe), what is left of the block is not run, and that is no error.
+    A file is there as a whole or not at all: what it held before stays until everything is written. When whoever
+    reads standard output has had enough (a broken pipe), what is left of the block is not run, and that is no error.
     """
-    path = None if output == STDOUT else output
-    try:
-        if path is not None:
-            with open(path, "w", encoding="utf-8", errors="backslashreplace") as out:
+    if output is not None and output != STDOUT:
+        try:
+            with _whole_file(os.path.realpath(output)) as out:
                 yield out
-        elif sys.stdout is None:
-            raise UsageError("standard output is closed")
-        else:
-            yield sys.stdout
-            sys.stdout.flush()
+        except OSError as error:
+            raise UsageError(f"-o {output}: {error.strerror}{_left_behind(output)}") from error
+        return
+    if sys.stdout is None:
+        raise UsageError("standard output is closed")
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
     except BrokenPipeError:
-        if path is None:
-            discard()
+        discard(sys.stdout)
     except OSError as error:
-        if path is None:
-            discard()
-        raise UsageError(f"{'standard output' if path is None else f'-o {path}'}: {error.strerror}") from error
+        discard(sys.stdout)
+        raise UsageError(f"standard output: {error.strerror}") from error
 
 
-def discard() -> None:
-    """What standard output still holds back is not to be written any more, not even at exit."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+@contextmanager
+def _whole_file(path: str) -> Iterator[TextIO]:
+    """The file ``path``, written beside its place and moved there when it is complete.
+
+    What is no regular file, has other names (hard links) or lies in a folder that takes no new file is written in
+    place.
+    """
+    if not _may_be_replaced(path):
+        with _writable(path, "w") as out:
+            yield out
+        return
+    beside = os.path.join(os.path.dirname(path), f".pcapstall-{os.urandom(6).hex()}.part")
+    try:
+        with _writable(beside, "x") as out:
+            yield out
+        if os.path.exists(path):
+            os.chmod(beside, stat.S_IMODE(os.stat(path).st_mode))
+        os.replace(beside, path)
+    except BaseException:
+        if os.path.exists(beside):
+            os.unlink(beside)
+        raise
+
+
+def _may_be_replaced(path: str) -> bool:
+    if not os.access(os.path.dirname(path), os.W_OK):
+        return False
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return True
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and os.access(path, os.W_OK)
+
+
+def _writable(path: str, mode: str) -> TextIO:
+    return cast(TextIO, open(path, mode, encoding="utf-8", errors="backslashreplace"))
+
+
+def _left_behind(output: str) -> str:
+    """What a reader of the file must know, where writing it failed."""
+    in_place = os.path.isfile(output) and os.access(output, os.W_OK) and not _may_be_replaced(os.path.realpath(output))
+    return "; what is there now is not complete" if in_place else ""
+
+
+def discard(stream: TextIO | None) -> None:
+    """What ``stream`` still holds back is not to be written any more, not even at exit."""
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

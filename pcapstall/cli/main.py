@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import click
 
+from pcapstall.cli import debugging, destination
+from pcapstall.cli.stages import stages
 from pcapstall.core.errors import PcapstallError, UsageError
 
 OK: Final = 0
@@ -43,7 +45,19 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(COMMANDS[cmd_name]).command
+        if not any(parameter.name == "debug" for parameter in command.params):
+            command.params.append(_debug_option(hidden=True))
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names; UsageError tells what to type instead."""
+        if args[0] not in COMMANDS and (args[0] == "-" or not args[0].startswith("-")):
+            from pcapstall.cli.wrong_usage import no_such_command
+
+            raise UsageError(no_such_command(args, COMMANDS))
+        return super().resolve_command(ctx, args)
 
 
 def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
@@ -57,6 +71,19 @@ def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> 
     ctx.exit()
 
 
+def _set_debug(_ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        os.environ[debugging.VARIABLE] = "1"
+
+
+def _debug_option(hidden: bool) -> click.Option:
+    """It may stand before the command's name, where it is shown, and after it."""
+    return click.Option(
+        ["--debug"], is_flag=True, is_eager=True, expose_value=False, callback=_set_debug, hidden=hidden,
+        help="For a bug report: show where an error comes from, and how long each stage took.",
+    )  # fmt: skip
+
+
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
@@ -68,36 +95,56 @@ def root() -> None:
     \b
     pcapstall report capture.pcap
     tcpdump -i any -U -w - 'tcp port 443' | pcapstall report -
+
+    Exit status of every command: 0 done, 1 what was asked for by --fail-if (or a difference, in verify), 2 wrong
+    usage, 3 an input cannot be read, 70 a fault of pcapstall's own, 130 ended by Ctrl-C.
     """
+
+
+root.params.append(_debug_option(hidden=False))
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    from pcapstall.cli import destination
-
     destination.write_any_text()
+    stages("starting")
+    code = _guarded(sys.argv[1:] if arguments is None else arguments)
+    if debugging.wanted():
+        debugging.show_stages()
+    return code
+
+
+def _guarded(arguments: list[str]) -> int:
+    """The exit code, whatever happens; what went wrong is said on standard error."""
     try:
-        return _run(sys.argv[1:] if arguments is None else arguments)
+        return _run(arguments)
     except click.exceptions.Exit as done:
         return done.exit_code
-    except click.ClickException as error:
-        error.show()
-        return WRONG_USAGE
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:  # of --help and --version, as below; commands see to their own output
-        destination.discard()
+        destination.discard(sys.stdout)
         return OK
+    except click.ClickException as error:
+        from pcapstall.cli.wrong_usage import told_by_click
+
+        return _failed(error, UsageError(told_by_click(error)), WRONG_USAGE)
     except UsageError as error:
-        destination.complain(error)
-        return WRONG_USAGE
+        return _failed(error, error, WRONG_USAGE)
     except PcapstallError as error:
-        destination.complain(error)
-        return UNREADABLE_INPUT
+        return _failed(error, error, UNREADABLE_INPUT)
     except OSError as error:
-        destination.discard()
-        destination.say(f"standard output: {error.strerror}")
-        return WRONG_USAGE
+        if error.filename is not None:
+            raise  # of a file that nobody should have opened without looking: a fault
+        destination.discard(sys.stdout)
+        return _failed(error, UsageError(f"standard output: {error.strerror}"), WRONG_USAGE)
+
+
+def _failed(cause: Exception, said: PcapstallError, code: int) -> int:
+    if debugging.wanted():
+        debugging.show_traceback(cause)
+    destination.complain(said)
+    return code
 
 
 def _run(arguments: list[str]) -> int:
@@ -106,6 +153,9 @@ def _run(arguments: list[str]) -> int:
         from click.shell_completion import shell_complete
 
         return shell_complete(root, {}, PROGRAM, COMPLETE, wanted)
+    if not arguments:
+        destination.say_plainly(root.get_help(click.Context(root, info_name=PROGRAM, **root.context_settings)))
+        return WRONG_USAGE
     with root.make_context(PROGRAM, list(arguments)) as context:
         result: Any = root.invoke(context)
         return result if isinstance(result, int) else OK

@@ -13,6 +13,14 @@ from pcapstall.report.render import format_of_name
 
 Command = Callable[..., Any]
 
+
+def port(text: str) -> int:
+    """A TCP port; click's own range of numbers would say only that a word is none."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) < 1 << 16):
+        raise click.BadParameter(f"{text!r} is not a port: a number from 1 to 65535")
+    return int(text)
+
+
 captures_argument: Final = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
 
 slow_option: Final = click.option(
@@ -39,7 +47,7 @@ at_option: Final = click.option(
 tls_option: Final = click.option(
     "--tls",
     "tls_ports",
-    type=click.IntRange(1, 65535),
+    type=port,
     multiple=True,
     metavar="PORT",
     help="This server port speaks TLS, though no ClientHello to it was seen.",

@@ -10,6 +10,7 @@ import click
 from pcapstall.capture.source import STDIN, Stop
 from pcapstall.cli import destination, terminal
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
+from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.report.conditions import FailConditions
@@ -27,12 +28,10 @@ def check_inputs(captures: tuple[str, ...]) -> None:
 def read(captures: tuple[str, ...], wanted: Options) -> Analysis:
     """Analyse ``captures``; Ctrl-C ends the reading, and progress is shown when it takes long."""
     stop = Stop()
-    progress = terminal.Progress()
-    with terminal.ctrl_c_stops(stop):
+    with terminal.ctrl_c_stops(stop), terminal.Progress() as progress:
         try:
-            return analyse(captures, wanted, stop=stop, progress=progress)
+            return analyse(captures, wanted, stop=stop, progress=progress, stage=stages)
         finally:
-            progress.clear()
             stop.close()
 
 

@@ -7,6 +7,7 @@ import click
 
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.reading import check_inputs, exit_code, read
+from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Options
 from pcapstall.pipeline.select import select
@@ -71,7 +72,8 @@ def command(
     conditions = FailConditions(fail_if)
     thresholds_ns = parse_thresholds(slow)
     check_inputs(captures)
-    destination.check(output, captures)
+    parsed_straces = [parse_strace(strace) for strace in straces]
+    destination.check(output, [*captures, *(strace.path for strace in parsed_straces)])
     everything = all_flows or row is not None or format_name in STREAMED
     analysis = read(
         captures,
@@ -80,7 +82,7 @@ def command(
             at=at or "",
             tls_ports=frozenset(tls_ports),
             all_flows=everything or keep is not None or conditions.reads_flows,
-            straces=[parse_strace(strace) for strace in straces],
+            straces=parsed_straces,
         ),
     )
     analysis = select(analysis, keep, conditions, everything, filter_text)
@@ -90,6 +92,7 @@ def command(
         explained = None
         if row is not None and analysis.findings is not None:
             explained = explanation.explanation_of(analysis, row, analysis.findings.explain)
+        stages("writing")
         with destination.opened(output) as out:
             look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=all_flows)
             if explained is None:

@@ -11,6 +11,7 @@ import click
 
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.reading import check_inputs, exit_code, read
+from pcapstall.cli.stages import stages
 from pcapstall.pipeline import Analysis, Options
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.filter import compile_filter
@@ -79,6 +80,7 @@ def command(
     if filter_text is not None and not rows and analysis.captures:
         destination.say(f"none of {analysis.totals.flows} flows matches the filter {filter_text}")
     if analysis.captures:
+        stages("writing")
         with destination.opened(output) as out:
             look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out))
             render_summary(rows, by, out, wanted, look)

@@ -7,14 +7,14 @@ import os
 import shutil
 import signal
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Final, TextIO
+from typing import Any, Final, Self, TextIO
 
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
+from pcapstall.report.untrusted import printable, shorten
 
 PROGRESS_AFTER_S: Final = 1.0
 PROGRESS_EVERY_S: Final = 0.2
@@ -31,28 +31,61 @@ def may_color(out: TextIO) -> bool:
     return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-class Progress:
-    """A line on standard error that says how far the reading is, once it takes long; only on a terminal."""
+class Ticker:
+    """A line on standard error that says what takes so long, from one second on; only on a terminal.
+
+    A timer's signal shows it, also while the program waits for a pipe: that is when people wonder.
+    """
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self._text = text
+        self._shown = False
+        self._handler: Any = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr is not None and sys.stderr.isatty():
+            self._handler = signal.signal(signal.SIGALRM, self._tick)
+            signal.setitimer(signal.ITIMER_REAL, PROGRESS_AFTER_S, PROGRESS_EVERY_S)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._handler is None:
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._handler)
+        self._handler = None
+        if self._shown:
+            _write(_CLEAR_LINE)
+
+    def _tick(self, _number: int, _frame: FrameType | None) -> None:
+        self._shown = True
+        columns = shutil.get_terminal_size().columns
+        _write(f"{_CLEAR_LINE}{shorten(printable(self._text()), max(columns - 1, 20))}")
+
+
+class Progress(Ticker):
+    """How far the reading is."""
 
     def __init__(self) -> None:
-        self._shown = False
-        self._wanted = sys.stderr is not None and sys.stderr.isatty()
-        self._next = time.monotonic() + PROGRESS_AFTER_S
+        super().__init__(self._describe)
+        self._captures: Captures | None = None
 
     def __call__(self, captures: Captures) -> None:
-        """Reading goes on."""
-        if not self._wanted or time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + PROGRESS_EVERY_S
-        self._shown = True
-        sys.stderr.write(f"{_CLEAR_LINE}{describe(captures.bytes_read, captures.total_bytes)}")
-        sys.stderr.flush()
+        """``captures`` are being read."""
+        self._captures = captures
 
-    def clear(self) -> None:
-        """The reading is over: leave no trace."""
-        if self._shown:
-            sys.stderr.write(_CLEAR_LINE)
-            sys.stderr.flush()
+    def _describe(self) -> str:
+        if self._captures is None or not self._captures.bytes_read:
+            return "nothing has come yet; Ctrl-C ends the waiting"
+        return describe(self._captures.bytes_read, self._captures.total_bytes)
+
+
+def _write(text: str) -> None:
+    """To standard error at once, past its buffer: a signal may come while something is being written there."""
+    try:
+        os.write(sys.stderr.fileno(), text.encode(sys.stderr.encoding, "backslashreplace"))
+    except OSError:
+        return  # the terminal is gone
 
 
 def describe(bytes_read: int, total_bytes: int | None) -> str:

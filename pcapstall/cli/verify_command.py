@@ -7,12 +7,10 @@ import glob
 import os
 import signal
 import stat
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,12 +22,9 @@ from pcapstall.core.times import SECOND, parse_duration
 from pcapstall.report.comparison_model import FileComparison
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.to_comparison import FORMATS
-from pcapstall.report.untrusted import printable
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.second_opinion import SecondOpinion
-
-_PROGRESS_AFTER_S: Final = 1.0
 
 
 @click.command("verify")
@@ -139,16 +134,15 @@ def _verify(paths: list[str], opinion: "SecondOpinion") -> tuple[list[FileCompar
     files: list[FileComparison] = []
     failed = False
     for path in paths:
-        stop, progress = Stop(), terminal.Progress()
+        stop = Stop()
         try:
-            with _waiting(f"tshark reads {path}"):
-                file, unread = verify_file(path, opinion, stop=stop, progress=progress)
+            with terminal.Ticker(f"tshark reads {path}".__str__):
+                file, unread = verify_file(path, opinion, stop=stop)
         except PcapstallError as error:
             destination.complain(error)
             failed = True
             continue
         finally:
-            progress.clear()
             stop.close()
         if unread is not None:
             destination.complain(unread)
@@ -166,29 +160,6 @@ def _show(
     with destination.opened(output) as out:
         look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=everything)
         render(comparison(files, opinion), out, wanted, look)
-
-
-@contextmanager
-def _waiting(text: str) -> Iterator[None]:
-    """Say on standard error what takes so long, if it does, and only on a terminal."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield
-        return
-
-    def show() -> None:
-        sys.stderr.write(f"\r\x1b[K{printable(text)}")
-        sys.stderr.flush()
-
-    timer = threading.Timer(_PROGRESS_AFTER_S, show)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
 
 
 @contextmanager

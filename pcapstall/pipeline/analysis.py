@@ -84,21 +84,28 @@ def analyse(
     *,
     stop: Stop | None = None,
     progress: Callable[[Captures], None] | None = None,
+    stage: Callable[[str], None] = lambda _name: None,
 ) -> Analysis:
     """Analyse ``captures``: paths, glob patterns or ``-``, read as one.
 
     Files that cannot be read are in `Analysis.unreadable`; nothing is raised for them. ``stop`` thrown, or Ctrl-C,
-    ends the reading and what was read is reported. ``progress`` is called now and then with what is being read.
+    ends the reading and what was read is reported. ``progress`` is called at first and now and then with what is being
+    read; ``stage`` with the name of each stage when it begins.
     """
     options = options or Options()
+    stage("opening the captures")
     straces = Straces(options.straces) if options.straces else None
     # Sockets are matched with all flows, so that none is taken for another that was counted and let go.
     collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows or straces is not None)
     findings = Findings(collector, options.at, options.tls_ports, options.all_flows, straces)
     cursor = open_captures(list(captures), stop)
+    if progress is not None:
+        progress(cursor)
+    stage("following the flows")
     try:
         ears = _Ears(findings, None if progress is None else lambda: progress(cursor))
         scan = _read(cursor, collector, ears)
+        stage("finding the stalls")
         captures_read = _capture_reports(cursor, scan, collector)
         shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
         return _put_together(cursor, captures_read, collector, findings, shown, options, straces)

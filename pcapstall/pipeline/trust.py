@@ -9,6 +9,7 @@ from typing import Final
 from pcapstall.capture.info import CaptureInfo
 from pcapstall.core.times import MS
 from pcapstall.pipeline.scan import FileCounts
+from pcapstall.pipeline.unread_linktypes import unread_warnings
 from pcapstall.report.model import CaptureReport
 
 _LOOPBACK: Final = frozenset(("NULL", "LOOP"))
@@ -25,6 +26,7 @@ def capture_report(info: CaptureInfo, counts: FileCounts, missed_flows: int) -> 
     if missed_flows:
         flows = "1 flow" if missed_flows == 1 else f"{missed_flows} flows"
         warnings.append(f"bytes that were acknowledged are not in the capture, in {flows}")
+    warnings += unread_warnings(info.linktypes)
     return CaptureReport(
         file=info.path,
         format=info.format,

@@ -126,7 +126,7 @@ def _parse(text: str) -> _Condition:
         if metric in _BARE and tokens.peek.kind == END:
             return _Condition(text, metric, ">", 0)
         tokens.fail(tokens.peek, f"{metric} is compared with a number: one of {' '.join(COMPARE)} belongs here")
-    wanted = _wanted(tokens, tokens.take(), metric)
+    wanted = _wanted(tokens, tokens.take(), metric, operator.text)
     tokens.expect_end()
     return _Condition(text, metric, operator.text, wanted, counted)
 
@@ -147,9 +147,13 @@ def _check_metric(tokens: Tokens, token: Token, metric: str) -> None:
     tokens.fail(token, f"{token.text!r} is nothing that can be asked{did_you_mean(metric, known) or '; ' + _EXAMPLE}")
 
 
-def _wanted(tokens: Tokens, token: Token, metric: str) -> int:
+def _wanted(tokens: Tokens, token: Token, metric: str, operator: str) -> int:
     """The right side of a condition: a duration for a statistic of an interval, else a whole number."""
-    if "." in metric and not metric.endswith(".n") and not metric.startswith("count("):
+    is_duration = "." in metric and not metric.endswith(".n") and not metric.startswith("count(")
+    if token.kind == END:
+        what, example = ("duration", f"{metric} {operator} 1s") if is_duration else ("number", f"{metric} {operator} 0")
+        tokens.fail(token, f"a {what} is missing after {operator!r}: {example}")
+    if is_duration:
         if token.kind == NUMBER:
             tokens.fail(token, f"{metric} is a duration and needs a unit: {token.text}ms or {token.text}s")
         if token.kind != DURATION:

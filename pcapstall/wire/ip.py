@@ -105,7 +105,9 @@ def read_ipv6(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
         headers: i64 = 0
         while _is_extension(protocol):
             headers += 1
-            if at + 8 > end or headers > _MAX_EXTENSION_HEADERS:
+            if headers > _MAX_EXTENSION_HEADERS:
+                return walk.malformed("more than 32 ipv6 extension headers")
+            if at + 8 > end:
                 return walk.malformed("ipv6 extension header cut")
             if protocol == IPPROTO_FRAGMENT and u16_be(buf, at + 2) & 0xFFF9 != 0:
                 datagram = walk.fragments.ipv6(buf, ip_at, at, end, wire_end, next_at, segment.ts_ns)

@@ -146,7 +146,7 @@ def test_the_same_file_named_twice_is_read_once(tmp_path: Path) -> None:
     captures = open_captures([paths["a"], str(link), paths["a"]])
     assert len(drain(captures)) == 2
     assert [str(warning) for warning in captures.warnings] == [
-        f"{link}: named more than once (as {paths['a']}), read once",
+        f"{paths['a']}: named more than once (also as {link}), read once",
         f"{paths['a']}: named more than once, read once",
     ]
 
@@ -158,7 +158,7 @@ def test_what_cannot_be_read_is_collected_and_the_rest_is_read(tmp_path: Path) -
     assert [str(error) for error in captures.failed] == [
         f"{tmp_path / 'no*'}: no file has a name like this",
         f"{paths['b']}: not a capture: text ('hello')",
-        f"{tmp_path}: is a directory",
+        f"{tmp_path}: is a directory: name the captures in it, {tmp_path}/*",
         f"{tmp_path / 'none'}: there is no such file",
     ]
     assert "cut in a record" in str(captures.warnings[0])

@@ -294,11 +294,16 @@ def refused(path: Path) -> str:
 
 def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
     assert refused(tmp_path / "nothing") == "there is no such file"
-    assert refused(tmp_path) == "is a directory"
+    assert refused(tmp_path) == f"is a directory: name the captures in it, {tmp_path}/*"
     (tmp_path / "empty").write_bytes(b"")
-    assert refused(tmp_path / "empty") == "is empty"
+    assert refused(tmp_path / "empty").startswith("is empty: nothing was captured, or ")
     assert refused(tmp_path / "empty" / "x") == "Not a directory"
     assert refused(tmp_path / ("n" * 300)) == "File name too long"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        assert refused(tmp_path / "socket") == "is a socket or a device that gives nothing to read"
+    assert "all zero" in refused(Path("/dev/zero"))
+    assert refused(Path("/dev/null")).startswith("is empty")
 
 
 def test_a_file_without_permission_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,7 +316,7 @@ def test_a_file_without_permission_is_named(tmp_path: Path, monkeypatch: pytest.
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr(os, "open", denied)
-    assert refused(path) == "no permission to read it"
+    assert refused(path) == "no permission to read it: ask its owner, or run this as root"
 
 
 class BrokenSource(Source):

@@ -1,8 +1,11 @@
 """`pcapstall report`: each option does what its help says, and each exit code means what it says."""
 
 import csv
+import gzip
 import io
 import json
+import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -191,10 +194,12 @@ class TestInputs:
         assert (slow["ack"]["file"], slow["client_hello_first"]["file"]) == (0, 3)
 
     def test_a_file_named_twice_is_read_once(self, capsys: Output) -> None:
-        assert data(capsys, LOST, LOST) == data(capsys, LOST)
+        once, twice = data(capsys, LOST), data(capsys, LOST, LOST)
+        assert twice["captures"][0].pop("warnings") == ["named more than once, read once"]
+        assert once["captures"][0].pop("warnings") == []
+        assert twice == once
         assert data(capsys, LOST, str(Path(LOST).parent / "." / "capture.pcap"))["captures"][0]["packets"] == 74
 
-    @pytest.mark.xfail(reason="what the reader says of names, and of no single file, is in no report")
     def test_a_file_named_twice_is_told(self, capsys: Output) -> None:
         assert main(["report", LOST, LOST]) == 0
         shown = capsys.readouterr()
@@ -211,10 +216,14 @@ class TestInputs:
         [
             ("missing.pcap", "there is no such file"),
             ("missing-*.pcap", "no file has a name like this"),
-            ("folder", "is a directory"),
+            ("folder", "is a directory: name the captures in it"),
             ("empty.pcap", "is empty"),
             ("text.pcap", "not a capture: text"),
             ("short.pcap", "not a capture"),
+            ("one.zst", "not a capture: it ends after 1 byte"),
+            ("text.gz", "not a capture: text"),
+            ("cut.gz", "the gzip data is cut"),
+            ("socket", "is a socket"),
             ("zeros.pcap", "not a capture"),
         ],
     )
@@ -222,6 +231,11 @@ class TestInputs:
         (tmp_path / "folder").mkdir()
         (tmp_path / "empty.pcap").touch()
         (tmp_path / "text.pcap").write_text("tcpdump: no permission\n")
+        (tmp_path / "one.zst").write_bytes(b"(")
+        (tmp_path / "text.gz").write_bytes(gzip.compress(b"hello"))
+        (tmp_path / "cut.gz").write_bytes(gzip.compress(b"hello")[:11])
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(tmp_path / "socket"))
         (tmp_path / "short.pcap").write_bytes(b"\xd4\xc3\xb2")
         (tmp_path / "zeros.pcap").write_bytes(bytes(1000))
         path = str(tmp_path / name)
@@ -312,6 +326,61 @@ class TestOutput:
         assert main(["report", "nosuch.pcap", "-o", str(tmp_path / place)]) == 2
         assert "nosuch.pcap" not in capsys.readouterr().err
 
+    def fail_late(self, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+        """Rendering writes much, and then fails."""
+
+        def broken(_report: Any, out: Any, *_: Any) -> None:
+            out.write("half " * 100_000)
+            raise error
+
+        monkeypatch.setattr("pcapstall.report.to_table.render", broken)
+
+    @pytest.mark.parametrize(
+        ("error", "code", "said"),
+        [
+            (OSError(28, "No space left on device"), 2, "No space left on device\n"),
+            (BrokenPipeError(32, "Broken pipe"), 2, "Broken pipe\n"),
+            (KeyboardInterrupt(), 130, ""),
+        ],
+    )
+    @pytest.mark.parametrize("before", [None, "the report of yesterday"])
+    def test_half_a_file_is_never_left(
+        self, before: str | None, error: BaseException, code: int, said: str, tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch, capsys: Output,
+    ) -> None:  # fmt: skip
+        path = tmp_path / "report.txt"
+        if before is not None:
+            path.write_text(before)
+        self.fail_late(monkeypatch, error)
+        assert main(["report", LOST, "-o", str(path)]) == code
+        assert capsys.readouterr().err.endswith(f": {said}" if said else "")
+        assert [entry.name for entry in tmp_path.iterdir()] == ([] if before is None else ["report.txt"])
+        assert before is None or path.read_text() == before
+
+    def test_a_file_that_must_be_written_in_place_is_said_to_be_incomplete(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+    ) -> None:
+        """It has another name, too: a new file would leave that one behind."""
+        path = tmp_path / "report.txt"
+        path.write_text("before")
+        os.link(path, tmp_path / "other.txt")
+        report(capsys, LOST, "-o", str(path))
+        assert (tmp_path / "other.txt").read_text().startswith("1 of 4 flows")
+        self.fail_late(monkeypatch, OSError(28, "No space left on device"))
+        assert main(["report", LOST, "-o", str(path)]) == 2
+        assert capsys.readouterr().err.endswith("No space left on device; what is there now is not complete\n")
+
+    def test_a_link_and_the_permissions_of_a_file_stay(self, tmp_path: Path, capsys: Output) -> None:
+        path = tmp_path / "report.txt"
+        path.write_text("before")
+        path.chmod(0o640)
+        link = tmp_path / "link.txt"
+        link.symlink_to(path)
+        report(capsys, LOST, "-o", str(link))
+        assert link.is_symlink()
+        assert path.read_text().startswith("1 of 4 flows")
+        assert path.stat().st_mode & 0o777 == 0o640
+
     def test_to_a_full_disk(self, capsys: Output) -> None:
         assert main(["report", LOST, "-o", "/dev/full"]) == 2
         assert capsys.readouterr().err == "pcapstall: -o /dev/full: No space left on device\n"
@@ -323,6 +392,9 @@ class TestOutput:
         path.write_bytes(before)
         (tmp_path / "link.pcap").symlink_to(path)
         assert main(["report", str(tmp_path / pattern), "-o", str(path)]) == 2
+        assert "overwritten" in capsys.readouterr().err
+        assert main(["summary", str(tmp_path / pattern), "-o", str(path)]) == 2
+        assert main(["report", REFUSED, "--strace", f"a={path}", "-o", str(path)]) == 2
         assert "overwritten" in capsys.readouterr().err
         assert path.read_bytes() == before
 

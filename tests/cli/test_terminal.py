@@ -1,15 +1,19 @@
 """What a person at a terminal sees that a pipe does not: colour, width, progress."""
 
-import io
+import contextlib
+import os
+import pty
 import re
+import signal
+import subprocess
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cli_support import LOST, on_terminal, run
+from cli_support import COMMAND, LOST, PATIENCE_S, on_terminal, read_all, run, wait_for
 
-from pcapstall.capture.captures import Captures
 from pcapstall.cli import terminal
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -45,49 +49,69 @@ class TestWidth:
 
 
 class TestProgress:
-    @pytest.fixture
-    def clock(self, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-        now = SimpleNamespace(s=100.0)
-        monkeypatch.setattr(terminal, "time", SimpleNamespace(monotonic=lambda: now.s))
-        return now
+    def watched(self, *arguments: str, until: str, stdin: int) -> tuple[subprocess.Popen[bytes], int, str]:
+        """The command on a terminal, and what was written there when ``until`` was."""
+        ours, its = pty.openpty()
+        process = subprocess.Popen([*COMMAND, *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=its)
+        os.close(its)
+        os.set_blocking(ours, False)
+        shown = ""
 
-    @pytest.fixture
-    def screen(self, monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-        screen = io.StringIO()
-        screen.isatty = lambda: True  # type: ignore[method-assign]
-        monkeypatch.setattr(terminal, "sys", SimpleNamespace(stderr=screen))
-        return screen
+        def seen() -> bool:
+            nonlocal shown
+            with contextlib.suppress(BlockingIOError):
+                shown += os.read(ours, 65536).decode()
+            return until in shown
 
-    def captures(self, bytes_read: int, total_bytes: int | None) -> Captures:
-        found: Any = SimpleNamespace(bytes_read=bytes_read, total_bytes=total_bytes)
-        return found  # type: ignore[no-any-return]
+        wait_for(seen, until)
+        return process, ours, shown
 
-    def test_only_when_it_takes_long(self, clock: SimpleNamespace, screen: io.StringIO) -> None:
+    def test_a_slow_pipe_shows_it_by_time(self) -> None:
+        """One packet, then nothing more: it is no count of packets that shows it."""
+        reader, writer = os.pipe()
+        os.write(writer, Path(LOST).read_bytes()[:200])
+        process, screen, shown = self.watched(
+            "report", "-", until="read 200 B; Ctrl-C reports what was read", stdin=reader
+        )
+        assert shown.startswith("\r\x1b[K"), "nothing else was written there"
+        os.close(writer)
+        os.close(reader)
+        os.set_blocking(screen, True)
+        assert read_all(screen).endswith("\r\x1b[K"), "and it leaves no trace"
+        os.close(screen)
+        assert process.communicate(timeout=PATIENCE_S)[0]
+        assert process.returncode == 0
+
+    def test_a_fifo_that_nobody_writes(self, tmp_path: Path) -> None:
+        fifo = tmp_path / "fifo"
+        os.mkfifo(fifo)
+        process, screen, _ = self.watched(
+            "report", str(fifo), until="nothing has come yet; Ctrl-C ends the waiting", stdin=subprocess.DEVNULL
+        )
+        process.send_signal(signal.SIGINT)
+        os.set_blocking(screen, True)
+        assert "fifo: nothing had come when it was stopped" in read_all(screen)
+        os.close(screen)
+        process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 3
+
+    def test_only_when_it_takes_long(self, tmp_path: Path) -> None:
+        assert "\x1b[K" not in on_terminal("report", LOST)
+
+    def test_not_without_a_terminal(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        monkeypatch.setattr(terminal, "PROGRESS_AFTER_S", 0.01)
+        with terminal.Ticker(lambda: "never shown"):
+            time.sleep(0.1)
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr(terminal.sys, "stderr", None)
+        with terminal.Ticker(lambda: "never shown"):
+            time.sleep(0.1)
+
+    def test_of_a_file(self) -> None:
+        captures: Any = SimpleNamespace(bytes_read=1000, total_bytes=4000)
         progress = terminal.Progress()
-        clock.s += terminal.PROGRESS_AFTER_S / 2
-        progress(self.captures(1000, 4000))
-        progress.clear()
-        assert screen.getvalue() == ""
-        clock.s += terminal.PROGRESS_AFTER_S
-        progress(self.captures(2000, 4000))
-        assert screen.getvalue() == "\r\x1b[Kread 2.0 kB of 4.0 kB, 50%"
-        progress(self.captures(3000, 4000))
-        assert "75%" not in screen.getvalue(), "not for each call"
-        clock.s += terminal.PROGRESS_EVERY_S
-        progress(self.captures(3000, 4000))
-        progress.clear()
-        assert screen.getvalue().endswith("75%\r\x1b[K"), "and it leaves no trace"
-
-    @pytest.mark.parametrize("stderr", [io.StringIO(), None])
-    def test_not_without_a_terminal(
-        self, stderr: io.StringIO | None, clock: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(terminal, "sys", SimpleNamespace(stderr=stderr))
-        progress = terminal.Progress()
-        clock.s += 10
-        progress(self.captures(1, 2))
-        progress.clear()
-        assert stderr is None or stderr.getvalue() == ""
+        progress(captures)
+        assert progress._describe() == "read 1.0 kB of 4.0 kB, 25%"
 
     @pytest.mark.parametrize(
         ("bytes_read", "total_bytes", "text"),

@@ -165,7 +165,9 @@ def test_ipv6_extension_headers(chain: list[tuple[int, int]]) -> None:
 
 
 def test_ipv6_extension_headers_end() -> None:
-    assert decode(ethernet(ipv6(extension(60, 60) * 40 + tcp(), 60), 0x86DD)) == malformed("ipv6 extension header cut")
+    assert decode(ethernet(ipv6(extension(60, 60) * 40 + tcp(), 60), 0x86DD)) == malformed(
+        "more than 32 ipv6 extension headers"
+    )
     assert decode(ethernet(ipv6(extension(60, 6, 200)[:40], 60), 0x86DD)) == malformed("ipv6 extension header cut")
 
 

@@ -1,0 +1,32 @@
+"""How long each stage of a run takes: told when one begins, and asked at the end by `--debug`.
+
+Two calls of a clock a stage, so that it always runs. Nothing is shown here.
+"""
+
+import time
+from typing import Final
+
+from pcapstall.core.times import format_span
+
+
+class Stages:
+    """A clock that is told when a stage begins."""
+
+    def __init__(self) -> None:
+        self._begun: list[tuple[str, int]] = []
+
+    def __call__(self, name: str) -> None:
+        """The stage ``name`` begins, and the one before it is over."""
+        self._begun.append((name, time.monotonic_ns()))
+
+    def lines(self) -> list[str]:
+        """``reading packets: 1.2 s``, a line for each stage; the last one lasts until now."""
+        ends_ns = [ns for _, ns in self._begun[1:]] + [time.monotonic_ns()]
+        return [
+            f"{name}: {format_span(end_ns - begun_ns)}"
+            for (name, begun_ns), end_ns in zip(self._begun, ends_ns, strict=True)
+        ]
+
+
+stages: Final = Stages()
+"""Those of this process."""
