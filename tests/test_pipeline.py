@@ -1,12 +1,20 @@
 """From paths to a report: counts that add up, captures as one, the end of reading."""
 
+import gc
+import io
 import struct
 from pathlib import Path
 
 import pytest
 
+from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
-from pcapstall.pipeline import Options, analyse
+from pcapstall.flows.flow import Flow
+from pcapstall.pipeline import Analysis, Options, analyse
+from pcapstall.pipeline import analysis as module
+from pcapstall.pipeline.collect import Collector
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.render import render
 
 SECOND = 1_000_000_000
 ETHERNET = b"\0" * 12 + b"\x08\x00"
@@ -140,3 +148,58 @@ def test_totals_of_real_captures_add_up(corpus: Path, name: str) -> None:
     for interval in ("syn_synack", "ack_ch", "ch_sh"):
         lengths = sorted(ns for row in rows if (ns := row.intervals_ns[interval]) is not None)
         assert everything.tally.lengths(interval) == some.tally.lengths(interval) == lengths
+
+
+def flood(tries: int, ports: int, apart_ns: int) -> list[tuple[int, bytes]]:
+    """SYNs from ever other ports, each sent ``tries`` times, a second apart."""
+    return sorted(
+        (SECOND + port * apart_ns + again * SECOND, tcp_packet(True, 1000, 0, 0x02, port=port + 1))
+        for port in range(ports)
+        for again in range(tries)
+    )
+
+
+def text(analysis: Analysis) -> str:
+    out = io.StringIO()
+    render(analysis, out, "table", RenderOptions(width=None, color=False))
+    return out.getvalue()
+
+
+def test_a_flood_of_syns_is_counted_and_not_kept(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.pcap", flood(1, 30_000, 1000) + handshake(40 * SECOND, 50_000))
+    live: list[int] = []
+
+    def progress(captures: Captures) -> None:
+        live.append(sum(isinstance(kept, Flow) for kept in gc.get_objects()))
+
+    analysis = analyse([path], Options(max_flows=500), progress=progress)
+    assert max(live) - min(live) < 600
+    assert len(live) > 5
+    assert (analysis.totals.flows, analysis.totals.failed) == (30_001, 0)
+    assert sum(analysis.totals.capture_points.values()) == 30_001
+    closed = int(analysis.warnings[0].split()[0])
+    assert analysis.warnings == [f"{closed} flows were closed early to stay within --max-flows 500"]
+    assert 29_000 < closed < 30_001
+    assert f"Warning: {analysis.warnings[0]}\n" in text(analysis)
+
+
+def test_too_many_failed_flows_are_counted_and_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def small(*arguments: object) -> Collector:
+        collector = Collector(*arguments)  # type: ignore[arg-type]
+        collector.rows_max = 100
+        return collector
+
+    monkeypatch.setattr(module, "Collector", small)
+    path = write(tmp_path / "a.pcap", flood(4, 1000, 1000))
+    analysis = analyse([path], Options())
+    assert (analysis.totals.flows, analysis.totals.failed, analysis.totals.stalled) == (1000, 1000, 1000)
+    assert len(list(analysis.flows)) == 100
+    assert analysis.healthy.flows == 0
+    assert analysis.warnings == [
+        "900 more flows that stalled or failed, or may have, counted but not shown: there are too many"
+    ]
+    assert text(analysis).startswith("1000 of 1000 flows stalled")
+
+
+def test_within_bounds_nothing_is_said(tmp_path: Path) -> None:
+    assert analyse([write(tmp_path / "a.pcap", handshake(SECOND))], Options()).warnings == []

@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
+from pcapstall.flows.flow import MAX_FLOWS
 from pcapstall.report.render import format_of_name
 
 Command = Callable[..., Any]
@@ -51,6 +52,14 @@ tls_option: Final = click.option(
     multiple=True,
     metavar="PORT",
     help="This server port speaks TLS, though no ClientHello to it was seen.",
+)
+max_flows_option: Final = click.option(
+    "--max-flows",
+    type=click.IntRange(min=1),
+    default=MAX_FLOWS,
+    show_default=True,
+    metavar="N",
+    help="Follow at most N flows at once; over it the one that was idle for longest is closed early.",
 )
 strace_option: Final = click.option(
     "--strace",

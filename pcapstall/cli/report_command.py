@@ -37,6 +37,7 @@ from pcapstall.report.thresholds import parse_thresholds
     options.slow_option,
     options.at_option,
     options.tls_option,
+    options.max_flows_option,
     options.fail_if_option,
 )
 def command(
@@ -50,6 +51,7 @@ def command(
     slow: tuple[str, ...],
     at: str | None,
     tls_ports: tuple[int, ...],
+    max_flows: int,
     fail_if: tuple[str, ...],
 ) -> int:
     """Report the flows of CAPTURE that stalled or failed, and how the others did.
@@ -83,6 +85,7 @@ def command(
             tls_ports=frozenset(tls_ports),
             all_flows=everything or keep is not None or conditions.reads_flows,
             straces=parsed_straces,
+            max_flows=max_flows,
         ),
     )
     analysis = select(analysis, keep, conditions, everything, filter_text)

@@ -41,6 +41,7 @@ from pcapstall.report.thresholds import parse_thresholds
     options.slow_option,
     options.at_option,
     options.tls_option,
+    options.max_flows_option,
     options.fail_if_option,
 )
 def command(
@@ -52,6 +53,7 @@ def command(
     slow: tuple[str, ...],
     at: str | None,
     tls_ports: tuple[int, ...],
+    max_flows: int,
     fail_if: tuple[str, ...],
 ) -> int:
     """Sum up the flows of CAPTURE by server, SNI or client: outcomes, and percentiles of each interval.
@@ -69,7 +71,14 @@ def command(
     check_inputs(captures)
     destination.check(output, captures)
     analysis = read(
-        captures, Options(thresholds_ns=thresholds_ns, at=at or "", tls_ports=frozenset(tls_ports), all_flows=True)
+        captures,
+        Options(
+            thresholds_ns=thresholds_ns,
+            at=at or "",
+            tls_ports=frozenset(tls_ports),
+            all_flows=True,
+            max_flows=max_flows,
+        ),
     )
     counted = Tally()
     rows = summarise(_counted(analysis, keep, conditions, counted), by)

@@ -18,6 +18,11 @@ from pcapstall.wire.tls_reader import NEVER
 CONNECTIONS_MAX: Final = 1_000_000
 """Connections remembered by their times; later ones are not asked about races."""
 
+PAIRS_MAX: Final = 50_000
+"""Pairs of hosts that are told apart; later ones count as one of which nothing is known."""
+ENDPOINTS_MAX: Final = 200_000
+"""Servers known to speak TLS."""
+
 ONE_HOST_NS: Final = 2_000_000
 """Loopback link types are also those of tunnels, on which a round trip takes longer than this."""
 LIVED_NS: Final = 500_000_000
@@ -40,7 +45,7 @@ class Pair:
         self.server_ttl: i64 = 0
         self.file_index: i64 = 0
         """The capture in which their first flow is."""
-        self.healthy: i64 = 0
+        self.unshown: i64 = 0
         """Flows that are not shown one by one."""
 
     def see_ttls(self, client_ttl: i64, server_ttl: i64) -> None:
@@ -75,6 +80,9 @@ class Knowledge:
     def __init__(self) -> None:
         self.pairs: dict[bytes, Pair] = {}
         """By the addresses of client and server."""
+        self.other_pairs: Pair = Pair()
+        """All beyond `PAIRS_MAX`: nothing is known of them."""
+        self.other_pairs.file_index = -1
         self.tls_endpoints: set[bytes] = set()
         """Address and port of servers that were sent a ClientHello."""
         self.connected_keys: list[bytes] = []
@@ -95,10 +103,13 @@ class Knowledge:
         half: i64 = (len(key) - 4) >> 1
         hosts = key[: half + half]
         pair = self.pairs.get(hosts)
+        counted_with = pair
         if pair is None:
             pair = Pair()
             pair.file_index = file_of(flow.first_ref)
-            self.pairs[hosts] = pair
+            if len(self.pairs) < PAIRS_MAX:
+                self.pairs[hosts] = pair
+                counted_with = pair
         if flow.ack_ref != 0 and flow.syn_ref != 0:
             if flow.syn_retries == 0 and flow.syn_ack_retries == 0:
                 if 0 <= intervals.syn_synack < pair.syn_synack_ns:
@@ -125,14 +136,15 @@ class Knowledge:
         if flow.notes is not None:
             client_ttl, server_ttl = first_ttls(flow)
             pair.see_ttls(client_ttl, server_ttl)
-        if flow.client_hello_first_ref != 0:
+        if flow.client_hello_first_ref != 0 and len(self.tls_endpoints) < ENDPOINTS_MAX:
             self.tls_endpoints.add(server_endpoint(key))
-        return pair
+        return counted_with or self.other_pairs
 
     def pair_of(self, flow: Flow) -> Pair:
         """The hosts of a flow that was learned."""
         key = client_key(flow)
-        return self.pairs[key[: len(key) - 4]]
+        pair = self.pairs.get(key[: len(key) - 4])
+        return pair or self.other_pairs
 
 
 def client_key(flow: Flow) -> bytes:

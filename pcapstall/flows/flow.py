@@ -53,6 +53,13 @@ FLAG_CERTIFICATE: Final = 0x80
 """The server sent a Certificate message in the clear: no resumption."""
 FLAG_ENDED_BY_CAPTURE: Final = 0x100
 """The capture ended before the connection did."""
+FLAG_CLOSED_EARLY: Final = 0x200
+"""It was watched no longer than until ``closed_ns``, to keep the table within its bounds."""
+
+MAX_FLOWS: Final = 100_000
+"""Most flows that are followed at once, unless the user says otherwise."""
+AHEAD_NS: Final = 60_000_000_000
+"""A stamp further ahead of the capture's time than this is wrong, and nothing waits for that time to come."""
 
 NO_SYN_ACKS: Final[list[tuple[i64, i64, i64]]] = []
 """Shared and empty: a flow with one SYN-ACK needs no list of its own."""
@@ -90,9 +97,13 @@ class IcmpError:
 class Limits:
     """What all flows of a table share: thresholds and global bounds."""
 
-    def __init__(self, slow_ns: i64) -> None:
+    def __init__(self, slow_ns: i64, max_flows: i64 = MAX_FLOWS) -> None:
         self.slow_ns: i64 = slow_ns
         """A handshake with an interval this long keeps its notes."""
+        self.max_flows: i64 = max_flows
+        """Flows that are followed at once."""
+        self.closed_early: i64 = 0
+        """Flows that were let go of, though they had not ended, because there were more."""
         self.notes: i64 = 0
         """Segment notes kept now, over all flows."""
         self.spare_notes: list[SegmentNote] = []
@@ -160,6 +171,8 @@ class HalfFlow:
         self.fin_ref: i64 = 0
         self.rst_ns: i64 = 0
         self.rst_ref: i64 = 0
+        self.rst_offset: i64 = 0
+        """What its sender had sent by then: if more is acknowledged later, the RST closed nothing."""
         self.alert_ns: i64 = 0
         self.alert_ref: i64 = 0
         self.app_data_ns: i64 = 0
@@ -239,7 +252,7 @@ class Flow:
         """Where in the server's stream its TLS may begin: what the ClientHello's first segment acknowledged."""
         self.state: i64 = LIVE
         self.closed_ns: i64 = 0
-        """When both sides were done, or were last found still talking."""
+        """When both sides were done, or were last found still talking; until when a flow closed early was watched."""
         self.settled: bool = False
         """Whether the handshake is over, one way or the other."""
         self.flags: i64 = 0

@@ -30,6 +30,7 @@ from pcapstall.flows.flow import (
 )
 from pcapstall.flows.holes import add_hole, fill
 from pcapstall.flows.notes import Notes
+from pcapstall.flows.oddities import MISSED_LEN, UNSEEN_LEN, closes, is_absurd_ack
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
 
@@ -113,10 +114,12 @@ class TcpEvents:
         elif segment.flags & SYN != 0 and peer.head is not None:
             self._tls.syn_answered(peer, acked)
         if acked > peer.acked_offset:
-            peer.acked_offset = acked
             if acked > peer.next_offset:
+                if is_absurd_ack(peer, acked):
+                    return NEVER
                 flow.flags |= FLAG_MISSED_BYTES
-        if acked >= peer.ack_watch:
+            peer.acked_offset = acked
+        if acked >= peer.ack_watch and acked - peer.next_offset <= UNSEEN_LEN:
             self._tls.acknowledged(peer, segment)
         return acked
 
@@ -215,9 +218,12 @@ def _control(half: HalfFlow, segment: Segment, offset: i64, kind: i64) -> i64:
     """SYN, FIN and RST: events, and the sequence number that the first two take."""
     flags: i64 = segment.flags
     if flags & RST != 0:
-        if half.rst_ref == 0:
+        if half.rst_ref == 0 and closes(half, segment, offset):
             half.rst_ns = segment.ts_ns
             half.rst_ref = segment.ref
+            half.rst_offset = offset
+            if half.next_offset > offset:
+                half.rst_offset = half.next_offset
         return kind
     if flags & SYN != 0:
         return _synchronise(half, segment)
@@ -286,7 +292,7 @@ def _complete_handshake(flow: Flow, server: HalfFlow, segment: Segment) -> bool:
             server.acked_offset = 0
             moved = True
             break
-    if seq_diff(segment.ack, server.base_seq) >= 0:
+    if 0 <= seq_diff(segment.ack, server.base_seq) <= server.next_offset + MISSED_LEN:
         flow.ack_ns = segment.ts_ns
         flow.ack_ref = segment.ref
         flow.other_syn_acks = NO_SYN_ACKS

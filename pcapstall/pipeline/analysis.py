@@ -15,7 +15,7 @@ from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError
 from pcapstall.core.frames import file_of
 from pcapstall.diagnose.thresholds import make_thresholds
-from pcapstall.flows.flow import FLAG_MISSED_BYTES
+from pcapstall.flows.flow import FLAG_MISSED_BYTES, MAX_FLOWS, Limits
 from pcapstall.flows.table import FlowTable
 from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.findings import Findings
@@ -23,7 +23,7 @@ from pcapstall.pipeline.scan import FileCounts, Listener, Scan
 from pcapstall.pipeline.straces import StraceFile, Straces
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted
-from pcapstall.pipeline.trust import capture_report, doubtful_files, loopback_files
+from pcapstall.pipeline.trust import bounds_reached, capture_report, doubtful_files, loopback_files
 from pcapstall.report.model import CaptureReport, FlowReport, HealthySummary, Report
 from pcapstall.report.percentiles import Tally
 from pcapstall.report.thresholds import parse_thresholds
@@ -47,6 +47,8 @@ class Options:
     """Whether flows that neither stalled nor failed are shown one by one."""
     straces: Sequence[StraceFile] = ()
     """Straces of either end."""
+    max_flows: int = MAX_FLOWS
+    """Flows that are followed at once; over it the ones that were idle for longest are closed early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +106,21 @@ def analyse(
     stage("following the flows")
     try:
         ears = _Ears(findings, None if progress is None else lambda: progress(cursor))
-        scan = _read(cursor, collector, ears)
+        scan, limits = _read(cursor, collector, ears, options.max_flows)
         stage("finding the stalls")
         captures_read = _capture_reports(cursor, scan, collector)
         shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
-        return _put_together(cursor, captures_read, collector, findings, shown, options, straces)
+        notices = bounds_reached(limits, collector)
+        return _put_together(cursor, captures_read, collector, findings, shown, options, straces, notices)
     finally:
         cursor.close()
         if straces is not None:
             straces.close()
 
 
-def _read(cursor: Captures, collector: Collector, ears: Listener) -> Scan:
+def _read(cursor: Captures, collector: Collector, ears: Listener, max_flows: int) -> tuple[Scan, Limits]:
     """Every packet through the flow table into the collector."""
-    table = FlowTable(collector, collector.thresholds.least())
+    table = FlowTable(collector, collector.thresholds.least(), max_flows=max_flows)
     scan = Scan(table, Decoder(), ears)
     collecting = gc.isenabled()
     gc.disable()
@@ -131,7 +134,7 @@ def _read(cursor: Captures, collector: Collector, ears: Listener) -> Scan:
     scan.end()
     collector.watched_until = scan.watched_until
     table.finish()
-    return scan
+    return scan, table.limits
 
 
 def _put_together(
@@ -142,10 +145,12 @@ def _put_together(
     shown: LengthTally,
     options: Options,
     straces: Straces | None,
+    notices: Sequence[str],
 ) -> Analysis:
     t0_ns = min((capture.first_ns for capture in captures if capture.first_ns is not None), default=0)
     everything = LengthTally()
     everything.absorb(collector.counted)
+    everything.absorb(collector.beyond)
     everything.absorb(shown)
     tally = as_tally(everything, findings.capture_points())
     return Analysis(
@@ -157,6 +162,7 @@ def _put_together(
         flows=_Rows(findings, t0_ns),
         healthy=NOTHING_LEFT_OUT if options.all_flows else summary_of_counted(collector.counted),
         totals=tally.totals(),
+        warnings=notices,
         tally=tally,
         unreadable=[*cursor.failed, *(straces.unreadable if straces is not None else ())],
         findings=findings,

@@ -3,16 +3,25 @@
 Compiled, since it sees every flow. Verdicts are not made here: they need what all flows say together.
 """
 
+from typing import Final
+
 from mypy_extensions import i64
 
 from pcapstall.core.frames import file_of
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.knowledge import Knowledge
-from pcapstall.diagnose.outcome import CONNECTED, NOT_TLS, PROBE, SEEN_MIDWAY, Outcome
+from pcapstall.diagnose.outcome import CONNECTED, HANDSHAKE_INCOMPLETE, NOT_TLS, PROBE, SEEN_MIDWAY, Outcome
 from pcapstall.diagnose.thresholds import Thresholds
-from pcapstall.flows.flow import FLAG_MISSED_BYTES, Flow
+from pcapstall.flows.flow import FLAG_CLOSED_EARLY, FLAG_MISSED_BYTES, FLAG_NOTES_CUT, Flow
 from pcapstall.flows.table import FlowSink
 from pcapstall.pipeline.tally import LengthTally
+
+ROWS_MAX: Final = 32_768
+"""Flows that stalled or failed and are shown one by one; what there is beyond is only counted."""
+NOTES_MAX: Final = 500_000
+"""Segment headers kept with the flows that are kept."""
+ALL_ROWS_MAX: Final = 1_000_000
+"""The same where every flow is asked for."""
 
 
 class Collector(FlowSink):
@@ -26,6 +35,12 @@ class Collector(FlowSink):
         """Flows that are, or may be, shown; in the order in which they ended."""
         self.counted: LengthTally = LengthTally()
         """The others."""
+        self.rows_max: i64 = ROWS_MAX
+        if keep_all:
+            self.rows_max = ALL_ROWS_MAX
+        self.beyond: LengthTally = LengthTally()
+        """Those that would be shown, or might, if they were not too many."""
+        self._notes: i64 = 0
         self.knowledge: Knowledge = Knowledge()
         self.watched_until: list[int] = []
         """See `Scan.watched_until`; to be set before the table is finished."""
@@ -44,10 +59,14 @@ class Collector(FlowSink):
     def take(self, flow: Flow) -> bool:
         """Keep a finished flow, or count it."""
         wanted = self._measure(flow)
-        if self.keep_all or wanted:
-            self.kept.append(flow)
-            self.knowledge.learn(flow, self.intervals)
-            return True
+        if self.keep_all or (wanted and not self._is_nothing(flow)):
+            if len(self.kept) < self.rows_max:
+                self.kept.append(flow)
+                self.knowledge.learn(flow, self.intervals)
+                self._keep_notes(flow)
+                return True
+            self._count_in(flow, self.beyond, can_stall(self.outcome) and self.intervals.judge(self.thresholds, 0))
+            return False
         self._count(flow)
         return False
 
@@ -55,22 +74,46 @@ class Collector(FlowSink):
         """Whether the flow stalled or failed, or may turn out to have."""
         intervals = self.intervals
         outcome = self.outcome
-        intervals.measure(flow, self.watched(flow.last_ns))
+        intervals.measure(flow, self.watched(flow))
         outcome.judge(flow, intervals)
         if outcome.failed or (outcome.tcp != CONNECTED and outcome.tcp != SEEN_MIDWAY):
             return True
         return can_stall(outcome) and intervals.judge(self.thresholds, 0)
 
+    def _keep_notes(self, flow: Flow) -> None:
+        """Keep the segment headers of a flow that is kept, as long as there is room."""
+        notes = flow.notes
+        if notes is None:
+            return
+        self._notes += len(notes)
+        if self._notes > NOTES_MAX:
+            self._notes -= len(notes)
+            flow.flags |= FLAG_NOTES_CUT
+            flow.notes = None
+
+    def _is_nothing(self, flow: Flow) -> bool:
+        """Whether a handshake had hardly begun when it was let go of early: one of a flood, nobody's failure."""
+        if flow.flags & FLAG_CLOSED_EARLY == 0 or self.outcome.tcp != HANDSHAKE_INCOMPLETE:
+            return False
+        return not self.intervals.judge(self.thresholds, 0)
+
     def _count(self, flow: Flow) -> None:
+        self._count_in(flow, self.counted, False)
+
+    def _count_in(self, flow: Flow, tally: LengthTally, stalled: bool) -> None:
+        """Count the flow that was measured last."""
         pair = self.knowledge.learn(flow, self.intervals)
-        pair.healthy += 1
-        self.counted.add(self.intervals, self.outcome, False)
+        pair.unshown += 1
+        tally.add(self.intervals, self.outcome, stalled)
         if flow.flags & FLAG_MISSED_BYTES != 0:
             index: i64 = file_of(flow.first_ref)
             self.missed_bytes[index] = self.missed_bytes.get(index, 0) + 1
 
-    def watched(self, ns: i64) -> i64:
-        """Until when the capture went on that was being taken at ``ns``."""
+    def watched(self, flow: Flow) -> i64:
+        """Until when the capture went on that ``flow`` is in, or the flow was followed."""
+        ns: i64 = flow.last_ns
+        if flow.flags & FLAG_CLOSED_EARLY != 0:
+            return flow.closed_ns
         for until in self.watched_until:
             if until >= ns:
                 return until

@@ -6,7 +6,7 @@ A row is made when somebody reads it and not kept, so that any number of flows p
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from pcapstall.diagnose.capture_point import PointFinder
+from pcapstall.diagnose.capture_point import UNKNOWN, PointFinder
 from pcapstall.diagnose.case import Case, Surroundings
 from pcapstall.diagnose.clocks import Clocks
 from pcapstall.diagnose.dns import DnsLog
@@ -73,7 +73,7 @@ class Findings:
                 shown.add(self._intervals, self._outcome, stalled)
             else:
                 collector.counted.add(self._intervals, self._outcome, False)
-                collector.knowledge.pair_of(flow).healthy += 1
+                collector.knowledge.pair_of(flow).unshown += 1
         collector.kept = self._flows
         self._flows.sort(key=lambda flow: flow.id)
         if self._straces is not None:
@@ -93,8 +93,10 @@ class Findings:
         """How many flows, shown or not, by capture point."""
         points: Counter[str] = Counter()
         for key, pair in self._collector.knowledge.pairs.items():
-            if pair.healthy:
-                points[self._points.of_pair(key, pair)[0]] += pair.healthy
+            if pair.unshown:
+                points[self._points.of_pair(key, pair)[0]] += pair.unshown
+        if self._collector.knowledge.other_pairs.unshown:
+            points[UNKNOWN] += self._collector.knowledge.other_pairs.unshown
         for flow in self._flows:
             points[self._points.of_flow(flow)[0]] += 1
         return points
@@ -125,7 +127,7 @@ class Findings:
         """Measure ``flow`` again, in the light of the others; whether it stalled."""
         collector = self._collector
         intervals, outcome = self._intervals, self._outcome
-        intervals.measure(flow, collector.watched(flow.last_ns))
+        intervals.measure(flow, collector.watched(flow))
         outcome.judge(flow, intervals)
         if not flow.ack_ref and self._races is not None and not intervals.cut_by_capture:
             if self._races.winner(flow) is not None:

@@ -63,6 +63,7 @@ class Scan:
         file_index: i64 = -1
         counts = FileCounts()
         last_ns: i64 = 0
+        before_ns: i64 = 0
         latest_ns: i64 = 0
         until_expiry: i64 = EXPIRE_EVERY
         while cursor.next():
@@ -79,6 +80,7 @@ class Scan:
             if ts_ns - last_ns > SILENT_NS or last_ns - ts_ns > SILENT_NS:
                 self.watched_until.append(latest_ns)
                 latest_ns = ts_ns
+            before_ns = last_ns
             last_ns = ts_ns
             if ts_ns > latest_ns:
                 latest_ns = ts_ns
@@ -107,7 +109,10 @@ class Scan:
             until_expiry -= 1
             if until_expiry == 0:
                 until_expiry = EXPIRE_EVERY
-                table.expire(ts_ns)
+                # A single stamp may be wrong, so the capture's time is what two records have reached.
+                if before_ns > ts_ns:
+                    before_ns = ts_ns
+                table.expire(before_ns)
                 self._listener.progress()
         self._latest_ns = latest_ns
 

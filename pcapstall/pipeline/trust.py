@@ -8,6 +8,8 @@ from typing import Final
 
 from pcapstall.capture.info import CaptureInfo
 from pcapstall.core.times import MS
+from pcapstall.flows.flow import Limits
+from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.scan import FileCounts
 from pcapstall.pipeline.unread_linktypes import unread_warnings
 from pcapstall.report.model import CaptureReport
@@ -41,6 +43,18 @@ def capture_report(info: CaptureInfo, counts: FileCounts, missed_flows: int) -> 
         trust=", ".join(doubts(info, missed_flows)) or TRUSTWORTHY,
         warnings=warnings,
     )
+
+
+def bounds_reached(limits: Limits, collector: Collector) -> list[str]:
+    """What was left out so that memory stays bounded, a sentence each."""
+    found: list[str] = []
+    if limits.closed_early:
+        were = "1 flow was" if limits.closed_early == 1 else f"{limits.closed_early} flows were"
+        found.append(f"{were} closed early to stay within --max-flows {limits.max_flows}")
+    if collector.beyond.flows:
+        more = "1 more flow" if collector.beyond.flows == 1 else f"{collector.beyond.flows} more flows"
+        found.append(f"{more} that stalled or failed, or may have, counted but not shown: there are too many")
+    return found
 
 
 def doubts(info: CaptureInfo, missed_flows: int) -> list[str]:

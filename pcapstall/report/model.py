@@ -4,7 +4,7 @@ Renderers, filters and conditions read these and nothing else. Times are integer
 None. No measuring, no judging and no text layout lives here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -324,3 +324,5 @@ class Report:
     """The filter that ``flows``, ``healthy`` and ``totals`` are narrowed to, as it was written; None without one."""
     unfiltered_flows: int | None = None
     """How many flows there are with and without a match; None without a filter."""
+    warnings: Sequence[str] = ()
+    """What is to be known of the reading as a whole, a sentence each; of a single capture it is in `captures`."""

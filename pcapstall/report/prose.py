@@ -106,6 +106,7 @@ def _nothing_wrong(report: Report, flows: Sequence[FlowReport]) -> str:
 def what_was_read(report: Report) -> list[str]:
     """One line for the captures and one for each strace file; then what to mistrust and all warnings."""
     lines = [_captures_line(report), *map(_strace_line, report.straces)]
+    lines.extend(f"Warning: {warning}" for warning in report.warnings)
     for capture in report.captures:
         lines.extend(f"{capture.file}: {doubt}" for doubt in _doubts(capture))
         lines.extend(f"Warning: {capture.file}: {warning}" for warning in capture.warnings)

@@ -62,6 +62,7 @@ def header(report: Report) -> dict[str, Any]:
         "thresholds_ns": dict(report.thresholds_ns),
         "captures": [_capture(capture) for capture in report.captures],
         "straces": [_strace(strace) for strace in report.straces],
+        **({"warnings": list(report.warnings)} if report.warnings else {}),
     }
 
 

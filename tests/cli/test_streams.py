@@ -197,4 +197,3 @@ class TestOutputs:
         ended = run("report", str(path), PYTHONIOENCODING="ascii")
         assert (ended.returncode, ended.stderr) == (0, b"")
         assert b"\\xfc.pcap: 4 packets" in ended.stdout
-

@@ -119,9 +119,7 @@ def test_the_same_mix_makes_the_same_bytes(capture: Path, tmp_path: Path) -> Non
     import bench_traffic
 
     again = tmp_path / "again.pcap"
-    bench_traffic.write(
-        bench_traffic.Mix(3000, 40, live=10, retransmits=0.5, stalls=0.5, interactive=0.3), again
-    )
+    bench_traffic.write(bench_traffic.Mix(3000, 40, live=10, retransmits=0.5, stalls=0.5, interactive=0.3), again)
     assert again.read_bytes() == capture.read_bytes()
 
 

@@ -1,0 +1,63 @@
+"""Which flows have to go so that the table stays within its bounds: the longest idle ones first.
+
+Looked for a share of the table at a time, so that a flood costs each new flow a few steps. What becomes of those that
+go is the table's business.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.flows.flow import AHEAD_NS, CLOSING, LIVE, Flow, HalfFlow
+
+SHARE: Final = 16
+"""One flow in so many goes at once."""
+HALF_OPEN_NS: Final = 240_000_000_000
+"""Whoever was not answered for so long has given up: the last of Linux's repeated SYNs comes 64 s after the one before,
+and others wait twice as long."""
+
+
+def longest_idle(halves: Iterable[HalfFlow], live: i64, now_ns: i64) -> list[Flow]:
+    """A share of the flows of ``halves``, ``live`` in number: first those that are done, then by their last segment.
+
+    A stamp far ahead of ``now_ns`` says nothing; such flows go first of the live ones.
+    """
+    done: list[tuple[i64, i64, Flow]] = []
+    idle: list[tuple[i64, i64, Flow]] = []
+    for half in halves:
+        flow = half.flow
+        if half is not flow.opener:
+            continue
+        last_ns: i64 = flow.last_ns
+        if last_ns - now_ns > AHEAD_NS:
+            last_ns = 0
+        if flow.state == CLOSING:
+            done.append((last_ns, flow.id, flow))
+        else:
+            idle.append((last_ns, flow.id, flow))
+    wanted: i64 = live // SHARE + 1
+    found: list[Flow] = []
+    for flows in (done, idle):
+        if len(found) < wanted:
+            flows.sort()
+            found.extend([flow for _, _, flow in flows[: wanted - len(found)]])
+    return found
+
+
+def given_up(halves: Iterable[HalfFlow], now_ns: i64) -> list[Flow]:
+    """The half-open flows of ``halves`` of which nothing was heard for `HALF_OPEN_NS`."""
+    found: list[Flow] = []
+    for half in halves:
+        flow = half.flow
+        if half is flow.opener and flow.ack_ref == 0 and flow.state == LIVE and now_ns - flow.last_ns >= HALF_OPEN_NS:
+            if is_half_open(flow):
+                found.append(flow)
+    return found
+
+
+def is_half_open(flow: Flow) -> bool:
+    """Whether a TCP handshake has begun and nothing came of it so far."""
+    if flow.syn_ref == 0 and flow.syn_ack_ref == 0:
+        return False
+    return flow.ack_ref == 0 and flow.opener.payload_bytes == 0 and flow.answerer.payload_bytes == 0

@@ -1,0 +1,107 @@
+"""Where flows were that nobody wanted: what still comes of them begins no new flow, what is another connection does.
+
+Kept for a quiet time, and never more than a bounded number. A straggler repeats what was sent; a successor on the same
+ports, even one whose SYN was not captured, has numbers that the buried connection never used.
+"""
+
+from collections import deque
+
+from mypy_extensions import i64
+
+from pcapstall.core.seq import seq_diff, to_offset
+from pcapstall.flows.flow import AHEAD_NS, CLOSING, Flow, HalfFlow, peer_of
+from pcapstall.flows.oddities import UNSEEN_LEN
+from pcapstall.wire.segment import ACK, SYN, Segment
+
+
+class Grave:
+    """A forgotten flow: its keys, the numbers that each side used, and since when."""
+
+    def __init__(self, flow: Flow, ns: i64) -> None:
+        self.key: bytes = flow.key
+        self.answer_key: bytes = flow.answer_key
+        self.ns: i64 = ns
+        self.base_seq: i64 = flow.opener.base_seq
+        self.end_offset: i64 = _end_of(flow.opener)
+        self.answer_base_seq: i64 = flow.answerer.base_seq
+        self.answer_end_offset: i64 = _end_of(flow.answerer)
+
+
+class Graves:
+    """All of them, oldest first."""
+
+    def __init__(self, quiet_ns: i64, most: i64) -> None:
+        self._quiet_ns: i64 = quiet_ns
+        self._most: i64 = most
+        self._queue: deque[Grave] = deque()
+        self._by_key: dict[bytes, Grave] = {}
+
+    def bury(self, flow: Flow, now_ns: i64) -> None:
+        """Remember where ``flow`` was."""
+        grave = Grave(flow, now_ns)
+        self._queue.append(grave)
+        self._by_key[flow.answer_key] = grave
+        self._by_key[flow.key] = grave
+        if len(self._queue) > self._most:
+            self._level(self._queue.popleft())
+
+    def holds(self, segment: Segment) -> bool:
+        """Whether ``segment`` is a straggler of a forgotten flow: it lies within what that one sent.
+
+        A new connection begins further on: initial numbers grow by millions a second (RFC 6528).
+        """
+        grave = self._by_key.get(segment.key)
+        if grave is None:
+            return False
+        base_seq: i64 = grave.base_seq
+        end: i64 = grave.end_offset
+        if segment.key != grave.key:
+            base_seq = grave.answer_base_seq
+            end = grave.answer_end_offset
+        if base_seq < 0:
+            return segment.payload_len == 0 and segment.flags & SYN == 0
+        if segment.flags & SYN != 0:
+            return (segment.seq + 1) & 0xFFFFFFFF == base_seq
+        at: i64 = to_offset(segment.seq, base_seq, end)
+        if segment.payload_len > 0:
+            return at >= -1 and at + segment.payload_len <= end + 1
+        return -1 <= at <= end + UNSEEN_LEN
+
+    def expire(self, now_ns: i64) -> None:
+        """Level those that are old enough; `AHEAD_NS` before their time are those that a wrong stamp dug."""
+        queue = self._queue
+        while len(queue) > 0:
+            age: i64 = now_ns - queue[0].ns
+            if -AHEAD_NS < age < self._quiet_ns:
+                break
+            self._level(queue.popleft())
+
+    def _level(self, grave: Grave) -> None:
+        if self._by_key.get(grave.key) is grave:
+            del self._by_key[grave.key]
+        if self._by_key.get(grave.answer_key) is grave:
+            del self._by_key[grave.answer_key]
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+
+def _end_of(half: HalfFlow) -> i64:
+    """One past the last offset that ``half`` is known to have sent."""
+    if half.acked_offset > half.next_offset:
+        return half.acked_offset
+    return half.next_offset
+
+
+def is_reuse(half: HalfFlow, segment: Segment) -> bool:
+    """Whether a SYN opens a new connection between known endpoints.
+
+    A SYN-ACK does when the old one is over: the SYN that it answers was not captured.
+    """
+    flow = half.flow
+    if segment.flags & ACK != 0 and (flow.state != CLOSING or half.base_seq < 0):
+        return False
+    if half.base_seq >= 0:
+        return seq_diff(segment.seq + 1, half.base_seq) != 0
+    # Nothing of this side so far: a simultaneous open, if the other side's SYN is still unanswered.
+    return flow.syn_ref == 0 or flow.syn_ack_ref != 0 or peer_of(half).rst_ref != 0

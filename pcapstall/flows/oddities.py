@@ -1,0 +1,58 @@
+"""Segments that a receiver ignores, though they look like an event: a RST outside the window, an ACK of nothing sent.
+
+Asked only when such a segment is there; the ordinary segment never comes here.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.flows.flow import Flow, HalfFlow
+from pcapstall.wire.segment import Segment
+
+AHEAD_LEN: Final = 1 << 20
+"""Bytes beyond all that was seen of a side that may be in flight, or missed by the capture."""
+UNSEEN_LEN: Final = 1 << 16
+"""Bytes that a side may have sent in one go behind its last captured segment."""
+MISSED_LEN: Final = 1 << 24
+"""Bytes that a capture may miss of a flow between two segments."""
+
+
+def closes(half: HalfFlow, segment: Segment, offset: i64) -> bool:
+    """Whether a RST of ``half`` at stream offset ``offset`` lies in the receiver's window (RFC 9293 section 3.10.7.4).
+
+    Only where the TCP handshake was seen is it known what the receiver expects. A host that has closed answers what
+    still comes with the number that this acknowledges, which its FIN has passed.
+    """
+    if half.base_seq < 0 or half.flow.ack_ref == 0 or half.fin_ref != 0:
+        return True
+    ahead: i64 = half.next_offset
+    if half.acked_offset > ahead:
+        ahead = half.acked_offset
+    return half.acked_offset <= offset <= ahead + AHEAD_LEN
+
+
+def is_absurd_ack(peer: HalfFlow, acked: i64) -> bool:
+    """Whether ``acked`` lies so far beyond what ``peer`` sent that it acknowledges nothing (RFC 9293 section 3.10.7.4).
+
+    Of a side that was not captured only its acknowledgments tell how far it is.
+    """
+    return acked - peer.next_offset > MISSED_LEN and acked - peer.acked_offset > MISSED_LEN
+
+
+def take_back_resets(flow: Flow) -> bool:
+    """Forget RSTs that were none: their sender went on, and what it sent was acknowledged. Whether there were any."""
+    found = False
+    for half in (flow.opener, flow.answerer):
+        if half.rst_ref != 0 and half.next_offset > half.rst_offset and half.acked_offset > half.rst_offset:
+            half.rst_ns = 0
+            half.rst_ref = 0
+            found = True
+    return found
+
+
+def is_over(flow: Flow) -> bool:
+    """Whether only stragglers can come: a side sent a RST, or both sent a FIN."""
+    opener = flow.opener
+    answerer = flow.answerer
+    return opener.rst_ref != 0 or answerer.rst_ref != 0 or (opener.fin_ref != 0 and answerer.fin_ref != 0)
