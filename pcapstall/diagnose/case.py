@@ -29,7 +29,7 @@ from pcapstall.diagnose.sight import misses_bytes
 from pcapstall.diagnose.ticks import measured_rate
 from pcapstall.diagnose.tls_ports import TLS_PORTS
 from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
-from pcapstall.flows.flow import FLAG_NOTES_CUT, Flow
+from pcapstall.flows.flow import FLAG_NOTES_CUT, FLAG_TLS_DUE, Flow
 from pcapstall.wire.preamble import SERVER_FIRST_PORTS
 
 _SPANS: Final = {
@@ -134,9 +134,11 @@ class Case:
 
     @cached_property
     def speaks_tls(self) -> bool:
-        """Whether the server's endpoint is known to speak TLS: by its port, by other flows, by the user."""
+        """Whether the server's endpoint is known to speak TLS: by its port, by other flows, by the user, or because
+        the client has just asked for it."""
         return (
-            self.server_port in TLS_PORTS
+            self.flow.flags & FLAG_TLS_DUE != 0
+            or self.server_port in TLS_PORTS
             or self.server_port in self.surroundings.tls_ports
             or server_endpoint(self.key) in self.surroundings.knowledge.tls_endpoints
         )

@@ -62,7 +62,8 @@ def _is_farewell(flow: Flow, answered: bool) -> bool:
     if is_tls13(answer.version):
         # The client finishes last; the server may still refuse its certificate.
         return alert.from_client
-    return answered or not alert.from_client
+    # In a resumed handshake the client finishes last, too (RFC 5246 section 7.3).
+    return answered or not alert.from_client or is_resumed(flow) is True
 
 
 def first_fatal_alert(flow: Flow) -> i64:

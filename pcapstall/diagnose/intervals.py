@@ -252,7 +252,7 @@ class Intervals:
                 return
             if flow.partial_hello_ref != 0:
                 self.open_ch_span = self._opened(flow.partial_hello_ns, end_ns)
-            elif flow.ack_ref != 0 and client.app_data_ref == 0 and not speaks_otherwise(client, server):
+            elif flow.ack_ref != 0 and client.app_data_ref == 0 and not speaks_otherwise(flow):
                 self.open_ack_ch = self._opened(flow.ack_ns, until_alert(flow, end_ns))
             return
         server = tls_server(flow)

@@ -15,6 +15,8 @@ EXACT_MIN: Final = 2
 EXACT_FOR_LOSS: Final = 2
 """So many other steps, and all of them, must be exact before a gap is taken for a loss: a count that connections share
 skips now and then."""
+LINUX_TTL: Final = 64
+"""What Linux and the BSDs send with."""
 STEP_MAX: Final = 256
 """A larger step is no count of this connection's."""
 
@@ -26,6 +28,7 @@ class IdCount:
         self._history = history
         # A SYN-ACK has ID 0 whatever follows, and a RST is not sent by the connection.
         self._segs = [seg for seg in history.of(from_client) if not seg.is_rst and not seg.is_syn_ack]
+        self._is_shared = _is_shared(history.of(from_client))
         self._later = self._exact_later(history.unnoted(from_client))
 
     def missing(self, first: Seg, last: Seg) -> int | None:
@@ -49,6 +52,8 @@ class IdCount:
         inside = self._exact(self._segs[start : end + 1])
         if excess == 0:
             return 0 if others + inside >= EXACT_MIN and self._is_count() else None
+        if self._is_shared:
+            return None
         return excess if others >= EXACT_FOR_LOSS and all_exact and self._is_count() else None
 
     def _exact_later(self, unnoted: tuple[int, int]) -> int:
@@ -83,3 +88,16 @@ class IdCount:
         steps = self._steps(self._segs)
         plausible = sum(expected <= step <= STEP_MAX for step, expected in steps)
         return plausible == len(steps) and 2 * (self._exact(self._segs) + self._later) >= len(steps)
+
+
+def _is_shared(segs: Sequence[Seg]) -> bool:
+    """Whether a host seems to have one count for all its connections, in which a gap is no loss.
+
+    Windows counts so; it sends with a TTL of 128. A SYN-ACK that has part in the count tells it, too: Linux gives it 0.
+    """
+    if any(seg.ttl > LINUX_TTL for seg in segs):
+        return True
+    for before, after in pairwise(seg for seg in segs if not seg.is_rst):
+        if before.is_syn_ack and before.ip_id > 0 and 0 < (after.ip_id - before.ip_id) & 0xFFFF <= STEP_MAX:
+            return True
+    return False

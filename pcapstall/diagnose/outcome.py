@@ -11,7 +11,7 @@ from mypy_extensions import i64
 from pcapstall.diagnose.endings import first_fatal_alert, has_clear_alert, is_established, is_prohibited, leaves_at_once
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
-from pcapstall.diagnose.sight import lacks_rest, speaks_otherwise, tls_server
+from pcapstall.diagnose.sight import lacks_answer, lacks_rest, misses_bytes, speaks_otherwise, tls_server
 from pcapstall.flows.flow import (
     FLAG_EARLY_DATA,
     FLAG_NOT_TLS,
@@ -202,13 +202,17 @@ class Outcome:
             self.late_hello = True
             return CLOSED_BEFORE_CLIENT_HELLO
         if alert_ns != NEVER and alert_ns <= self.close_ns:
+            if not has_clear_alert(flow) and (misses_bytes(client) or misses_bytes(server)):
+                # A short encrypted record among bytes that are not here may say goodbye as well.
+                return INCOMPLETE
             return ALERT
         if flow.flags & FLAG_UNREADABLE != 0 and flow.server_hello_first_ref == 0:
             return UNREADABLE
+        if lacks_answer(flow):
+            return INCOMPLETE
         if self.close_ns == NEVER:
-            if flow.server_hello_first_ref == 0 and not self.one_sided:
-                if not lacks_rest(flow, peer_of(tls_server(flow))):
-                    return NO_SERVER_HELLO
+            if flow.server_hello_first_ref == 0 and not lacks_rest(flow, peer_of(tls_server(flow))):
+                return NO_SERVER_HELLO
             return INCOMPLETE
         if self.closed_by == SERVER:
             if self.close_kind == "rst":
@@ -228,12 +232,14 @@ class Outcome:
                 return ALERT
             return INCOMPLETE
         if flow.partial_hello_ref != 0:
+            if misses_bytes(client):
+                return INCOMPLETE
             return PARTIAL_CLIENT_HELLO
         if alert_ns != NEVER and alert_ns <= self.close_ns:
             return ALERT
         if client.app_data_ref != 0 or server.app_data_ref != 0:
             return INCOMPLETE
-        if speaks_otherwise(client, server):
+        if speaks_otherwise(flow):
             return NOT_TLS
         if self.close_ns == NEVER:
             return NO_CLIENT_HELLO

@@ -6,7 +6,7 @@ what would be open otherwise.
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import Flow, HalfFlow
+from pcapstall.flows.flow import FLAG_TLS_DUE, Flow, HalfFlow
 from pcapstall.flows.holes import has_hole_before
 from pcapstall.wire.tls_names import FATAL
 
@@ -29,6 +29,13 @@ def misses_bytes(half: HalfFlow) -> bool:
     return acked > half.payload_bytes or has_hole_before(half.holes, acked)
 
 
+def lacks_answer(flow: Flow) -> bool:
+    """Whether the ServerHello may be among bytes that the capture lacks: acknowledged ones, or a whole direction."""
+    if flow.server_hello_first_ref != 0:
+        return False
+    return is_one_sided(flow) or misses_bytes(tls_server(flow))
+
+
 def answers_otherwise(flow: Flow, server: HalfFlow) -> bool:
     """Whether the server answered the ClientHello with bytes, and no ServerHello can be seen in them: they are no TLS,
     or were cut off by the snap length."""
@@ -48,9 +55,10 @@ def lacks_rest(flow: Flow, half: HalfFlow) -> bool:
     return half.retransmits == 0 and half.acked_offset < half.next_offset
 
 
-def speaks_otherwise(client: HalfFlow, server: HalfFlow) -> bool:
-    """Whether both sides spoke, and no hello was among what they said: a protocol that turns to TLS only if asked."""
-    return client.payload_bytes > 0 and server.payload_bytes > 0
+def speaks_otherwise(flow: Flow) -> bool:
+    """Whether both sides spoke, and no hello was among what they said: a protocol that turns to TLS only if asked, and
+    was not."""
+    return flow.opener.payload_bytes > 0 and flow.answerer.payload_bytes > 0 and flow.flags & FLAG_TLS_DUE == 0
 
 
 def partial_has_first(flow: Flow) -> bool:

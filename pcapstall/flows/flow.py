@@ -55,6 +55,8 @@ FLAG_ENDED_BY_CAPTURE: Final = 0x100
 """The capture ended before the connection did."""
 FLAG_CLOSED_EARLY: Final = 0x200
 """It was watched no longer than until ``closed_ns``, to keep the table within its bounds."""
+FLAG_TLS_DUE: Final = 0x400
+"""What was said before is to be followed by TLS: STARTTLS and the like, a tunnel to port 443."""
 
 MAX_FLOWS: Final = 100_000
 """Most flows that are followed at once, unless the user says otherwise."""
@@ -242,6 +244,10 @@ class Flow:
         self.preamble: str = ""
         self.preamble_ns: i64 = 0
         """From the first payload byte of either side to the ClientHello's first byte, with a preamble."""
+        self.owes: str = ""
+        """What the server owed at the end of a flow that never came to a hello (wire.preamble)."""
+        self.answer: str = ""
+        """What the server said to the ClientHello instead of TLS (wire.preamble)."""
         self.client_hello: ClientHello | None = None
         self.server_hello: ServerHello | None = None
         self.server_hello_end: i64 = NEVER

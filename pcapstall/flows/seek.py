@@ -7,13 +7,24 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import HalfFlow, peer_of
+from pcapstall.core.words import u16_be
+from pcapstall.flows.flow import FLAG_TLS_DUE, Flow, HalfFlow, peer_of
 from pcapstall.flows.head import StreamHead
 from pcapstall.flows.roles import hello_receiver
-from pcapstall.wire.preamble import NEED_MORE, NOT_TLS, find_client_hello, name_preamble, server_tls_start
+from pcapstall.wire.preamble import (
+    NEED_MORE,
+    NOT_TLS,
+    find_client_hello,
+    name_answer,
+    name_preamble,
+    server_owes,
+    server_tls_start,
+    tls_due,
+)
 
 PREFIX_MAX: Final = 16 * 1024
 """Bytes searched for the beginning of TLS."""
+_RECORD_HEADER_LEN: Final = 5
 
 
 def looks_like_record(buf: bytes, at: i64) -> bool:
@@ -57,7 +68,42 @@ def _find_answer(half: HalfFlow, head: StreamHead) -> i64:
             cut = len(head.prefix)
         head.prefix = head.prefix[cut:]
         head.prefix_offset += cut
-    return server_tls_start(head.prefix, 0)
+    at: i64 = server_tls_start(head.prefix, 0)
+    if at == NOT_TLS:
+        half.flow.answer = name_answer(head.prefix)
+    return at
 
 
-__all__ = ["NEED_MORE", "NOT_TLS", "PREFIX_MAX", "find_tls", "looks_like_record"]
+def note_talk(flow: Flow) -> None:
+    """The flow is over and its TLS did not begin, on one side or on both: keep what the bytes said instead."""
+    client_head, server_head = flow.client().head, flow.server().head
+    if client_head is None and server_head is None:
+        return
+    client, server = b"", b""
+    if client_head is not None:
+        client = client_head.prefix
+    if server_head is not None:
+        server = server_head.prefix
+    if flow.client_hello_first_ref != 0:
+        if server_head is not None and flow.server_hello_first_ref == 0 and hello_receiver(flow) is flow.server():
+            cut: i64 = flow.server_tls_offset - server_head.prefix_offset
+            if cut < 0:
+                cut = 0
+            if len(server) >= cut + _RECORD_HEADER_LEN:
+                flow.answer = name_answer(server[cut:])
+        return
+    if flow.ack_ref == 0 or len(client) + len(server) == 0:
+        return
+    key = flow.answer_key
+    if flow.opener_is_client:
+        key = flow.key
+    flow.owes = server_owes(client, server, u16_be(key, len(key) - 2))
+    due: bool = tls_due(client, server)
+    name: str = name_preamble(client, server)
+    if due:
+        flow.flags |= FLAG_TLS_DUE
+    if due or flow.owes != "" or name == "proxy_v1" or name == "proxy_v2":
+        flow.preamble = name
+
+
+__all__ = ["NEED_MORE", "NOT_TLS", "PREFIX_MAX", "find_tls", "looks_like_record", "note_talk"]

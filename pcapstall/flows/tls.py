@@ -19,7 +19,7 @@ from pcapstall.flows.flow import (
 )
 from pcapstall.flows.head import HELD_ALL_MAX, HELD_MAX, LATER_MAX, Arrival, Held, StreamHead
 from pcapstall.flows.roles import hello_receiver
-from pcapstall.flows.seek import PREFIX_MAX, find_tls, looks_like_record
+from pcapstall.flows.seek import PREFIX_MAX, find_tls, looks_like_record, note_talk
 from pcapstall.flows.tls_events import TlsEvents
 from pcapstall.wire.preamble import NEED_MORE, NOT_TLS
 from pcapstall.wire.segment import Segment
@@ -85,6 +85,7 @@ class TlsStreams:
         self._finish_half(flow.client())
         self._finish_half(flow.server())
         self._events.finish(flow)
+        note_talk(flow)
         self._end(flow.opener)
         self._end(flow.answerer)
 

@@ -9,7 +9,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.words import u16_be, u24_be
-from pcapstall.wire.preamble_names import SERVER_FIRST_PORTS, name_preamble, server_owes
+from pcapstall.wire.preamble_names import SERVER_FIRST_PORTS, UNKNOWN, name_preamble, server_owes, tls_due
 from pcapstall.wire.tls_event import is_record_header
 from pcapstall.wire.tls_names import (
     ALERT_RECORD,
@@ -30,9 +30,11 @@ __all__ = [
     "SEARCH_MAX",
     "SERVER_FIRST_PORTS",
     "find_client_hello",
+    "name_answer",
     "name_preamble",
     "server_owes",
     "server_tls_start",
+    "tls_due",
 ]
 
 NEED_MORE: Final = -1
@@ -106,6 +108,18 @@ def server_tls_start(data: bytes, start: i64) -> i64:
     if end - start >= SEARCH_MAX or _is_refusal(data, start):
         return NOT_TLS
     return NEED_MORE
+
+
+def name_answer(data: bytes) -> str:
+    """What a server said to a ClientHello that is no TLS: ``http_400``, ``html``, ``ssh``, ``unknown``."""
+    if data.startswith(_SSH):
+        return "ssh"
+    if data.startswith(b"HTTP/1.") and len(data) >= 12 and data[9:12].isdigit():
+        return "http_" + data[9:12].decode()
+    if data[:14].lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        # An answer to what was taken for HTTP/0.9: no status line.
+        return "html"
+    return UNKNOWN
 
 
 def _may_be_hello(data: bytes, at: i64, end: i64, hello: i64) -> bool:

@@ -7,15 +7,18 @@ and when, is not known here.
 from typing import Final
 
 from pcapstall.wire.preamble_layers import BINARY_LAYERS, Layer
-from pcapstall.wire.preamble_text import text_layer
+from pcapstall.wire.preamble_text import asks_for_tls, text_layer
 
-__all__ = ["GREETING", "SERVER_FIRST_PORTS", "UNKNOWN", "name_preamble", "server_owes"]
+__all__ = ["GREETING", "SERVER_FIRST_PORTS", "UNKNOWN", "name_preamble", "server_owes", "tls_due"]
 
 UNKNOWN: Final = "unknown"
 GREETING: Final = "greeting"
 _LAYERS_MAX: Final = 4
 
 _TUNNELS: Final = frozenset({"proxy_v1", "proxy_v2", "http_connect", "socks4", "socks4a", "socks5"})
+_ASK_FOR_TLS: Final = frozenset({"postgresql", "mysql", "rdp", "tds", "ldap_starttls", "http_upgrade"})
+"""Layers that are recognised by the client's request for TLS."""
+_PORT_443: Final = b"\x01\xbb"
 
 SERVER_FIRST_PORTS: Final[dict[int, str]] = {
     21: "ftp",
@@ -78,6 +81,38 @@ def server_owes(client: bytes, server: bytes, server_port: int) -> str:
             # The tunnel is open; what the port behind it speaks is not known.
             return ""
     return ""
+
+
+def tls_due(client: bytes, server: bytes) -> bool:
+    """Whether TLS is to come next: the last that the client said asks for it, and was not refused.
+
+    A tunnel counts when it leads to port 443. Refusals are known of line protocols and of HTTP.
+    """
+    for _ in range(_LAYERS_MAX):
+        layer = _layer(client, server)
+        if layer is None:
+            return False
+        inner = client[layer.client_len :]
+        if layer.name in _ASK_FOR_TLS:
+            return not inner and not (layer.name == "postgresql" and server[layer.server_len - 1 :] == b"N")
+        if layer.name not in _TUNNELS:
+            return asks_for_tls(client, server)
+        if not inner:
+            return _leads_to_https(layer, client, server)
+        client, server = inner, server[layer.server_len :]
+    return False
+
+
+def _leads_to_https(layer: Layer, client: bytes, server: bytes) -> bool:
+    """Whether a tunnel, nothing said in it yet, was asked for to port 443 and not refused."""
+    if layer.name == "http_connect":
+        refused = server.startswith(b"HTTP/1.") and server[9:10] in {b"3", b"4", b"5"}
+        return client.split(b" ", 2)[1].endswith(b":443") and not refused
+    if layer.name == "socks5":
+        return client[layer.client_len - 2 : layer.client_len] == _PORT_443 and server[3:4] in {b"", b"\0"}
+    if layer.name in {"socks4", "socks4a"}:
+        return client[2:4] == _PORT_443 and server[1:2] in {b"", b"\x5a"}
+    return False
 
 
 def _layer(client: bytes, server: bytes) -> Layer | None:

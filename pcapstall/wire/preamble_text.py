@@ -4,17 +4,21 @@ Told apart by the server's greeting where it was captured, else by what the clie
 answer is a count of its replies. Rare, so written to be read.
 """
 
+import re
 from typing import Final
 
 from pcapstall.wire.preamble_layers import Layer
 
-__all__ = ["text_layer"]
+__all__ = ["asks_for_tls", "text_layer"]
 
 _COMMANDS_MAX: Final = 64
 _XMPP_NAMESPACES: Final = (b"http://etherx.jabber.org/streams", b"urn:ietf:params:xml:ns:xmpp-tls")
 _ESMTP_HELLOS: Final = (b"EHLO ", b"HELO ")
 _IRC_FIRST: Final = (b"CAP ", b"NICK ", b"USER ", b"PASS ")
 _FTP_COMMANDS: Final = (b"AUTH TLS", b"AUTH SSL", b"AUTH TLS-C", b"AUTH TLS-P")
+_TLS_COMMANDS: Final = frozenset({*_FTP_COMMANDS, b"STARTTLS", b"STLS"})
+_REFUSES: Final = re.compile(rb"-ERR|NO\b|BYE\b|\S+ (?:NO|BAD)\b|:\S+ 691 ")
+"""POP3, ManageSieve, IMAP, IRC; the others refuse with a number from 400 on."""
 
 
 def text_layer(client: bytes, server: bytes) -> Layer | None:
@@ -24,6 +28,18 @@ def text_layer(client: bytes, server: bytes) -> Layer | None:
     if not name:
         return None
     return Layer(name, len(client), len(server), owes=_owes(name, commands, client, server))
+
+
+def asks_for_tls(client: bytes, server: bytes) -> bool:
+    """Whether the client's last command asks to turn to TLS, and the last reply does not refuse it."""
+    commands, replies = _lines(client), _lines(server)
+    if not commands or not client.endswith(b"\n"):
+        return client.rstrip().endswith(b">") and b"<starttls" in client and b"<failure" not in server
+    last = commands[-1]
+    if last not in _TLS_COMMANDS and last.split()[1:] != [b"STARTTLS"]:
+        return False
+    refusal = replies[-1] if replies else b""
+    return not (refusal[:1] in {b"4", b"5"} and refusal[:3].isdigit()) and not _REFUSES.match(refusal)
 
 
 def _lines(data: bytes) -> list[bytes]:

@@ -91,6 +91,36 @@ def test_closed_before_the_server_hello(side: str, flags: int, outcome: str) -> 
     assert judgement.closed_by == ("server" if side == "s" else "client")
 
 
+def test_an_answer_that_the_capture_lacks_is_no_failure() -> None:
+    """Acknowledged bytes of the server's are not here: its ServerHello is among them, whoever closes."""
+    road, at = connected()
+    road.c(at, PSH | ACK, HELLO)
+    road.s(at + 6 * MS, PSH | ACK, FLIGHT, ack=len(HELLO), dropped=True)
+    road.c(at + 12 * MS, ACK, offset=len(HELLO), ack=len(FLIGHT))
+    for closed in (False, True):
+        if closed:
+            road.s(at + 300 * MS, FIN | ACK, offset=len(FLIGHT), ack=len(HELLO))
+        judgement = judged(road, until_ns=0 if closed else 60 * SECOND)
+        assert (judgement.tls, judgement.failed) == ("incomplete", False)
+
+
+def test_one_direction_alone_is_no_failure() -> None:
+    road, at = established()
+    road.c(at, RST, offset=len(HELLO + FINISHED), ack=None)
+    for sent in road.sent:
+        sent.dropped = not sent.from_client
+    judgement = judged(road)
+    assert (judgement.tls, judgement.one_sided, judgement.failed) == ("incomplete", True, False)
+
+
+def test_a_short_encrypted_record_among_missing_bytes_is_no_alert() -> None:
+    road, at = with_hello(answered=True)
+    road.c(at, PSH | ACK, FINISHED, offset=len(HELLO), ack=len(FLIGHT), dropped=True)
+    road.s(at + 9 * MS, PSH | ACK, CLOSE_NOTIFY, offset=len(FLIGHT), ack=len(HELLO + FINISHED))
+    road.s(at + 9 * MS, FIN | ACK, offset=len(FLIGHT + CLOSE_NOTIFY), ack=len(HELLO + FINISHED))
+    assert judged(road).tls == "incomplete"
+
+
 def test_a_client_that_leaves_after_the_flight_has_rejected_it() -> None:
     road, at = with_hello(answered=True)
     road.c(at, FIN | ACK, offset=len(HELLO), ack=len(FLIGHT))

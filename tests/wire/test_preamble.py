@@ -14,9 +14,11 @@ from pcapstall.wire.preamble import (
     NOT_TLS,
     SEARCH_MAX,
     find_client_hello,
+    name_answer,
     name_preamble,
     server_owes,
     server_tls_start,
+    tls_due,
 )
 
 HELLO = record(22, client_hello(), 0x0301)
@@ -314,6 +316,52 @@ def test_whose_turn_it_is(client: bytes, server: bytes, port: int, owed: str) ->
     assert server_owes(client, server, port) == owed
 
 
+@pytest.mark.parametrize("name", [name for name in PREAMBLES if name not in {"proxy_v1", "proxy_v2"}])
+def test_tls_is_due_once_it_was_asked_for_and_until_it_begins(name: str) -> None:
+    client, server = PREAMBLES[name]
+    assert tls_due(client, server)
+    assert tls_due(client, b"") or name in {"sieve_starttls"}
+    assert not tls_due(client + b"QUIT\r\n", server)
+    assert not tls_due(client[:1], server)
+
+
+@pytest.mark.parametrize(
+    ("client", "server"),
+    [
+        (b"STARTTLS\r\n", b"220 x\r\n454 not now\r\n"),
+        (b"STLS\r\n", b"+OK\r\n-ERR no\r\n"),
+        (b"a STARTTLS\r\n", b"* OK\r\na BAD what\r\n"),
+        (b"STARTTLS\r\n", b":irc.example 691 * :no\r\n"),
+        (b"AUTH TLS\r\n", b"220 FTP\r\n502 no\r\n"),
+        (PGSQL, b"N"),
+        (CONNECT, DENIED),
+        (CONNECT.replace(b":443", b":25"), CONNECTED),
+        (PROXY1, b""),
+        (b"EHLO x\r\n", b"220 x\r\n"),
+        (b"\x00\x01\x02\x03", b""),
+        (b"", SMTP_REPLY),
+        (b"", b""),
+    ],
+)
+def test_tls_is_not_due_where_it_was_refused_or_not_asked_for(client: bytes, server: bytes) -> None:
+    assert not tls_due(client, server)
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (DENIED, "http_407"),
+        (b"HTTP/1.1 400 Bad Request\r\n", "http_400"),
+        (b"HTTP/1.1 x", "unknown"),
+        (b"\n<HTML><body>", "html"),
+        (b"SSH-2.0-x\r\n", "ssh"),
+        (b"-ERR\r\n", "unknown"),
+    ],
+)
+def test_names_of_answers_that_are_no_tls(data: bytes, name: str) -> None:
+    assert name_answer(data) == name
+
+
 PIECES = st.lists(
     st.one_of(
         st.binary(max_size=30),
@@ -331,6 +379,8 @@ def test_any_bytes_are_searched_and_named_without_an_error(client: bytes, server
         assert found in {NEED_MORE, NOT_TLS} or found >= start
     assert name_preamble(client, server) or not (client or server)
     assert isinstance(server_owes(client, server, 25), str)
+    assert tls_due(client, server) in (True, False)
+    assert name_answer(server)
 
 
 @given(PIECES, st.data())

@@ -1,37 +1,62 @@
-"""Rules for the time before a hello in which it is not known whose turn it was, or the server owed an answer.
+"""Rules for the time before a hello in which the server owed a greeting or an answer, or what the client said was lost.
 
-Plain proofs of a silent client are in `waiting`; these come first.
+Plain proofs of a silent client are in `waiting`, ports of which nobody knows what they speak in `plaintext`.
 """
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
-from pcapstall.diagnose.rules.base import AT_SERVER, Judgement, conclude, refs, span
+from pcapstall.diagnose.rules.base import AT_SERVER, Judgement, conclude, refs, several, span, times
 from pcapstall.diagnose.rules.turns import NO_TURN, exchange, owed
+from pcapstall.diagnose.segments import Seg
+from pcapstall.diagnose.sight import misses_bytes
 from pcapstall.diagnose.split import split
-from pcapstall.diagnose.verdict import AWAIT_SERVER, CLIENT_PROCESS, HIGH, LOW, MEDIUM, SERVER_PROCESS, UNKNOWN, Fact
+from pcapstall.diagnose.verdict import AWAIT_SERVER, HIGH, LOW, MEDIUM, NETWORK, SERVER_PROCESS, UNKNOWN, Fact
+from pcapstall.wire.preamble_names import GREETING
 
 
-def both_silent(case: Case) -> Judgement:
-    """No byte from either side, and nobody knows who ought to speak first there."""
+def unacknowledged_request(case: Case) -> Judgement:
+    """What the client said before its hello was not acknowledged: the server may never have got it."""
     if not case.is_open:
         return "the ClientHello came"
-    if exchange(case) or case.flow.server().payload_bytes or case.flow.client().payload_bytes:
-        return "somebody spoke"
-    if case.server_speaks_first:
-        return "the server speaks first on this port"
-    if case.speaks_tls:
-        return "the server is known to speak TLS"
-    cause = CLIENT_PROCESS if case.at_client else UNKNOWN
+    mine = [seg for seg in case.history.of(case.hello_from_client) if seg.has_data and seg.ns < case.end_ns]
+    if not mine:
+        return "the client said nothing"
+    highest = max(seg.end for seg in mine)
+    acks = [seg.ack for seg in case.history.of(not case.hello_from_client) if seg.ack is not None and not seg.is_rst]
+    acked = max(acks, default=0)
+    if acked >= highest:
+        return "what the client said was acknowledged"
+    copies = [seg for seg in mine if seg.offset <= acked < seg.end]
+    icmp = facts.too_big(case, case.hello_from_client)
+    since_ns = copies[0].ns if copies else mine[-1].ns
+    sent = Fact(
+        f"{several(copies[0].payload_len if copies else 0, 'byte')} of the client, sent {times(len(copies))}, were not "
+        f"acknowledged.",
+        refs(*(seg.ref for seg in copies)),
+    )
+    parts = split(case.start_ns, case.end_ns, [(since_ns, UNKNOWN)], NETWORK if icmp else UNKNOWN)
+    if icmp is not None:
+        return conclude(
+            case,
+            NETWORK,
+            "mtu_black_hole",
+            HIGH if len(copies) > 1 else MEDIUM,
+            f"what the client sent is too big for a link on its way and never came to the server, for "
+            f"{span(case.end_ns - since_ns)}",
+            [sent, icmp, facts.handshake(case), facts.place(case)],
+            AT_SERVER,
+            parts,
+        )
     return conclude(
         case,
-        cause,
-        "both_silent",
-        LOW,
-        f"neither side sent a byte for {span(case.length_ns)}, and it is not known whether TLS is spoken there"
-        + facts.timer(case).replace(" and the silence is the cause", ""),
-        [facts.handshake(case), facts.close(case), facts.place(case)],
-        f"knowing what port {case.server_port} speaks (--tls {case.server_port})",
-        split(case.start_ns, case.end_ns, (), cause),
+        UNKNOWN,
+        "await_server",
+        MEDIUM if len(copies) > 1 else LOW,
+        f"what the client sent before any ClientHello was not acknowledged for {span(case.end_ns - since_ns)}: lost on "
+        f"its way, not taken by the server's host, or answered outside of this capture",
+        [sent, facts.handshake(case), facts.place(case)],
+        AT_SERVER,
+        parts,
     )
 
 
@@ -42,37 +67,53 @@ def await_server(case: Case) -> Judgement:
         return NO_TURN
     said = exchange(case)
     marks = list(turn.marks)
-    server_turn_ref = case.start_ref
-    last_is_client = bool(said) and said[-1].from_client == case.hello_from_client
-    no_answer = case.is_open and (
-        (last_is_client and not case.flow.preamble.startswith("proxy_v")) or (not said and case.server_speaks_first)
-    )
-    if no_answer:
+    asked_ref = case.start_ref
+    owes = ""
+    if case.is_open:
+        owes = case.flow.owes or (GREETING if not said and case.server_speaks_first else "")
+        if misses_bytes(case.flow.server()):
+            return "the capture lacks bytes of the server"
+    if owes:
         marks.append((case.end_ns, AWAIT_SERVER))
-        if said:
-            server_turn_ref = said[-1].ref
+        asked_ref = said[-1].ref if said else case.start_ref
     parts = split(case.start_ns, case.end_ns, marks, turn.process)
     waited = parts.get(AWAIT_SERVER, 0)
     if 2 * waited < case.length_ns:
         return "the server did not owe a byte for most of the time"
-    spoke = [seg for seg in said if seg.from_client != case.hello_from_client]
-    what = "its greeting" if not said or said[0] in spoke else "an answer"
-    name = case.flow.preamble.replace("_", " ") if case.flow.preamble else "a byte that the client waits for"
-    return conclude(
-        case,
-        SERVER_PROCESS,
-        "await_server",
-        case.at_point(HIGH) if case.at_server else MEDIUM,
+    greeting = owes == GREETING or not said or said[0].from_client != case.hello_from_client
+    what = "its greeting" if greeting else "an answer"
+    name = case.flow.preamble.replace("_", " ") if case.flow.preamble else ""
+    trips = _round_trips(case, said)
+    slow_path = 2 * trips >= waited
+    sentence = (
         f"for {span(waited)} of {span(case.length_ns)} the client waited for {what}, which the server owed"
-        + (f" ({name})" if case.flow.preamble else ""),
-        [
-            Fact(
-                f"Before the ClientHello the server owed {what} for {span(waited)} in all.",
-                refs(server_turn_ref, *(seg.ref for seg in said)),
-            ),
-            facts.handshake(case),
-            facts.place(case),
-        ],
-        AT_SERVER,
-        parts,
+        + (f" ({name})" if name else "")
+        + (f"; {span(trips)} of that was the way there and back" if slow_path else "")
+        + (facts.timer(case, silence_is_cause=False) if case.is_open else "")
     )
+    facts_of_it = [
+        Fact(
+            f"Before the ClientHello the server owed {what} for {span(waited)} in all.",
+            refs(asked_ref, *(seg.ref for seg in said)),
+        ),
+        Fact(f"The shortest round trip between the hosts takes {span(case.rtt_ns)}.") if slow_path else None,
+        facts.handshake(case),
+        facts.close(case),
+        facts.place(case),
+    ]
+    if slow_path:
+        return conclude(case, NETWORK, "await_server", MEDIUM, sentence, facts_of_it, AT_SERVER, parts)
+    confidence = case.at_point(HIGH) if case.at_server else MEDIUM
+    return conclude(case, SERVER_PROCESS, "await_server", confidence, sentence, facts_of_it, AT_SERVER, parts)
+
+
+def _round_trips(case: Case, said: list[Seg]) -> int:
+    """How much of the time that the server's answers took was the way there and back, as seen from here."""
+    found, asked_ns = 0, 0
+    for seg in said:
+        if seg.from_client == case.hello_from_client:
+            asked_ns = seg.ns
+        elif asked_ns:
+            found += min(seg.ns - asked_ns, case.rtt_ns)
+            asked_ns = 0
+    return found

@@ -11,7 +11,8 @@ from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import AT_SERVER, Judgement, conclude, refs, span, times
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
-from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, SERVER_KERNEL, UNKNOWN, Fact
+from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, NETWORK, SERVER_KERNEL, UNKNOWN, Fact
+from pcapstall.wire.segment import FIN, RST, SYN
 
 AGAIN_MIN = 3
 """Copies that must have been lost before it is said that full segments never come through."""
@@ -220,10 +221,16 @@ def acks_lost(case: Case) -> Judgement:
 
 def not_acknowledged(case: Case) -> Judgement:
     """Neither side of the capture shows where the hello, or its ACK, was held up."""
+    flow = case.flow
     delivery = delivery_of(case)
     again = repeated_syn_acks(case)
     copies = delivery.copies if delivery else []
-    never = "has not been acknowledged for" if case.is_open else "was acknowledged only after"
+    late_ns = case.length_ns
+    never = "has not been acknowledged for"
+    if flow.client_hello_acked_ref:
+        # In ch_sh, what came late was the answer; the ACK may have come with it, or before.
+        late_ns = flow.client_hello_acked_ns - flow.client_hello_last_ns
+        never = "was acknowledged only after"
     repeated = (
         Fact(
             "The server repeated its SYN-ACK after the client's ACK: that was lost, or its accept queue was full.",
@@ -233,19 +240,26 @@ def not_acknowledged(case: Case) -> Judgement:
         else None
     )
     spurious = delivery is not None and delivery.through == 0 and len(copies) > 1
+    filtered = not any(seg.payload_len == 0 and not seg.flags & (SYN | FIN | RST) for seg in case.history.segs)
+    if spurious:
+        why = "the first copy got through, so it or its ACK was held up or ACKs were lost"
+    elif filtered:
+        why = "the capture holds no ACK without payload, so an earlier one may be missing in it"
+    else:
+        why = "lost on its way, or not taken by the server's host"
     return conclude(
         case,
         UNKNOWN,
         "ack_loss" if spurious else "client_hello_loss",
-        MEDIUM,
-        f"the ClientHello {never} {span(case.length_ns)}: lost on its way, or not taken by the server's host",
+        LOW if filtered else MEDIUM,
+        f"the ClientHello {never} {span(late_ns)}: {why}",
         [
-            _copies_fact(copies, "the ACK answers the first by its TSecr" if spurious else "", None),
+            _copies_fact(copies, "and the ACK answers the first by its TSecr" if spurious else "", None),
             repeated,
             facts.handshake(case),
             facts.place(case),
         ],
-        AT_SERVER,
+        "a capture of all packets" if filtered else AT_SERVER,
     )
 
 

@@ -83,12 +83,13 @@ def too_big(case: Case, from_client: bool) -> Fact | None:
     return None
 
 
-def timer(case: Case) -> str:
+def timer(case: Case, *, silence_is_cause: bool = True) -> str:
     """What the server's close says about its patience, for a sentence; empty when it says nothing."""
     ns = case.outcome.server_timer_ns
     if ns == ABSENT:
         return ""
-    return f"; the server closed at {span(ns)}, so {span(ns)} is its timer and the silence is the cause"
+    why = " and the silence is the cause" if silence_is_cause else ""
+    return f"; the server closed at {span(ns)}, so {span(ns)} is its timer{why}"
 
 
 def late_hello(case: Case) -> str:

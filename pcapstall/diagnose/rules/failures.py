@@ -23,6 +23,7 @@ from pcapstall.diagnose.outcome import (
 )
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import AT_SERVER, Judgement, conclude, refs, span
+from pcapstall.diagnose.rules.plaintext import what_it_speaks
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.verdict import (
     CLIENT,
@@ -37,6 +38,7 @@ from pcapstall.diagnose.verdict import (
     SERVER_PROCESS,
     UNKNOWN,
     Fact,
+    Verdict,
 )
 from pcapstall.flows.flow import Alert
 from pcapstall.wire.tls_names import alert_name
@@ -189,6 +191,8 @@ def reset(case: Case) -> Judgement:
     side = outcome.closed_by
     half = case.flow.client() if side == CLIENT else case.flow.server()
     there = case.captured_at(side == CLIENT)
+    if _may_be_no_tls(case):
+        return _closed_unknown(case, half.rst_ref, "a RST")
     return conclude(
         case,
         _PROCESS[side] if there else UNKNOWN,
@@ -208,6 +212,8 @@ def closed(case: Case) -> Judgement:
         return "no FIN ended the handshake"
     side = outcome.closed_by
     half = case.flow.client() if side == CLIENT else case.flow.server()
+    if _may_be_no_tls(case):
+        return _closed_unknown(case, half.fin_ref, "a FIN")
     return conclude(
         case,
         _PROCESS[side],
@@ -229,6 +235,24 @@ def unfinished(case: Case) -> Judgement:
         "the handshake was not finished, and nothing in the capture says why",
         [facts.handshake(case), facts.place(case)],
         "a capture that goes on until the connection ends",
+    )
+
+
+def _may_be_no_tls(case: Case) -> bool:
+    """Whether a connection was closed before any TLS, where nothing says that TLS was to come."""
+    return case.outcome.tls == CLOSED_BEFORE_CLIENT_HELLO and not case.outcome.late_hello and not case.speaks_tls
+
+
+def _closed_unknown(case: Case, ref: int, how: str) -> Verdict:
+    return conclude(
+        case,
+        UNKNOWN,
+        case.outcome.tls,
+        LOW,
+        f"the {case.outcome.closed_by} closed the connection with {how} {_when(case)}, and it is not known whether TLS "
+        f"is spoken there",
+        [Fact(f"The {case.outcome.closed_by}'s {how.removeprefix('a ')}.", refs(ref)), facts.place(case)],
+        what_it_speaks(case),
     )
 
 

@@ -119,7 +119,7 @@ def _turn(case: Case, from_client: bool, start_ns: int, start_ref: int, end_ref:
 
 def _before_hello(case: Case) -> Owed:
     """From the ACK to the hello: the time before each payload is its sender's, the rest the hello's sender's."""
-    hello_sender = case.hello_from_client
+    flow, hello_sender = case.flow, case.hello_from_client
     marks: list[tuple[int, str]] = []
     start_ns, start_ref = case.start_ns, case.start_ref
     for seg in exchange(case):
@@ -129,8 +129,8 @@ def _before_hello(case: Case) -> Owed:
             marks.append((seg.ns, AWAIT_SERVER))
             start_ns, start_ref = seg.ns, seg.ref
     turn = _turn(case, hello_sender, start_ns, start_ref, case.end_ref)
-    # More of what the other side said last may have been on its way.
-    certain = not case.is_open or start_ref == case.start_ref
+    # More of what the other side said last may have been on its way, unless it is known to have been all.
+    certain = not case.is_open or start_ref == case.start_ref or bool(flow.preamble and not flow.owes)
     return Owed("the ClientHello", "client_silent", "client_hello_loss", turn, marks, certain)
 
 

@@ -127,7 +127,7 @@ def undecided(case: Case) -> Judgement:
         turn.late_reason,
         MEDIUM,
         f"{turn.what} {came} {span(case.length_ns)}; from here it cannot be told whether the {turn.side} was "
-        f"silent or the network lost it" + facts.timer(case).replace(" and the silence is the cause", ""),
+        f"silent or the network lost it" + facts.timer(case, silence_is_cause=False),
         [seen, clock, *_context(case, turn)],
         _capture_at(turn.side),
         parts,
