@@ -32,19 +32,25 @@ def open_capture(path: str, file_index: int = 0, stop: Stop | None = None) -> Fi
     return cursor
 
 
-def cursor_of(source: Source) -> FileCursor:
-    """The cursor that reads ``source``, packed or not; InputError when it is no capture."""
-    head = source.peek(4)
-    if not head:
+def unpacked(source: Source) -> Source:
+    """``source``, or what is packed in it; InputError when there is nothing in it."""
+    if not source.peek(4):
         raise InputError(source.path, source.trouble or _why_empty(source))
     compression = compression_of(source.peek(6))
-    if compression is not None:
-        source = DecompressedSource(source, compression)
-        head = source.peek(4)
-        if not head:
-            raise InputError(source.path, source.trouble or f"there is nothing in the {compression} file")
-        if compression_of(source.peek(6)) is not None:
-            raise InputError(source.path, "is compressed twice: unpack it once first")
+    if compression is None:
+        return source
+    inner = DecompressedSource(source, compression)
+    if not inner.peek(4):
+        raise InputError(source.path, inner.trouble or f"there is nothing in the {compression} file")
+    if compression_of(inner.peek(6)) is not None:
+        raise InputError(source.path, "is compressed twice: unpack it once first")
+    return inner
+
+
+def cursor_of(source: Source) -> FileCursor:
+    """The cursor that reads ``source``, packed or not; InputError when it is no capture."""
+    source = unpacked(source)
+    head = source.peek(4)
     if head[:4] == _PCAPNG_MAGIC:
         return PcapngCursor(source)
     if pcap_magic(head):
