@@ -65,7 +65,7 @@ def stalls_grid(changes: Changes) -> Grid:
     """A row for each kind of stall, the new ones first."""
     columns = [
         GridColumn("stall"),
-        GridColumn("at", shrinks_to=21, code=True),
+        GridColumn("at", shrinks_to=15, code=True),
         GridColumn("interval"),
         GridColumn("cause", keep=2),
         GridColumn("before", right=True),

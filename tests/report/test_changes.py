@@ -146,7 +146,7 @@ def judged(text, before=BEFORE, after=AFTER):
         ("stalled >= 3x", True, "stalled is 3; before, stalled is 1"),
         ("stalled > 3x", False, "stalled is 3; before, stalled is 1"),
         ("ack_ch.max > 2x", True, "ack_ch.max is 52.1 s over 25 flows; before, ack_ch.max is 2.0 ms over 25 flows"),
-        ("ack_ch.min > 1.001x", False, "ack_ch.min is 1.3 ms over 25 flows; before, ack_ch.min is 1.3 ms over 25 flows"),
+        ("ack_ch.min > 1.001x", False, None),
         ("hrr_ch2.p50 > 2x", False, "no flow has hrr_ch2"),
         ("count(tls_outcome = alert) > 1x", True, None),
         ("count(tls_outcome = established) >= 1x", False, None),
