@@ -68,6 +68,13 @@ strace_option: Final = click.option(
     metavar="[LABEL=]FILE",
     help="A strace of either end (strace -f -ttt -T -o FILE), to tell what the process did. May be repeated.",
 )
+log_option: Final = click.option(
+    "--log",
+    "logs",
+    multiple=True,
+    metavar="[LABEL=]FILE",
+    help="A log of either end: lines that name an endpoint of a flow are shown with it. May be repeated.",
+)
 all_option: Final = click.option(
     "--all", "all_flows", is_flag=True, help="Show every flow, not only those that stalled or failed."
 )

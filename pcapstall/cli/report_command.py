@@ -10,8 +10,8 @@ from pcapstall.cli.reading import check_inputs, exit_code, read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Options
+from pcapstall.pipeline.given import parse_given
 from pcapstall.pipeline.select import select
-from pcapstall.pipeline.straces import parse_strace
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.filter import compile_filter
 from pcapstall.report.options import RenderOptions
@@ -23,6 +23,7 @@ from pcapstall.report.thresholds import parse_thresholds
 @options.add_options(
     options.captures_argument,
     options.strace_option,
+    options.log_option,
     options.format_option,
     options.output_option,
     options.all_option,
@@ -43,6 +44,7 @@ from pcapstall.report.thresholds import parse_thresholds
 def command(
     captures: tuple[str, ...],
     straces: tuple[str, ...],
+    logs: tuple[str, ...],
     wanted: str,
     output: str | None,
     all_flows: bool,
@@ -74,8 +76,9 @@ def command(
     conditions = FailConditions(fail_if)
     thresholds_ns = parse_thresholds(slow)
     check_inputs(captures)
-    parsed_straces = [parse_strace(strace) for strace in straces]
-    destination.check(output, [*captures, *(strace.path for strace in parsed_straces)])
+    parsed_straces = [parse_given(strace) for strace in straces]
+    parsed_logs = [parse_given(log) for log in logs]
+    destination.check(output, [*captures, *(given.path for given in (*parsed_straces, *parsed_logs))])
     everything = all_flows or row is not None or format_name in STREAMED
     analysis = read(
         captures,
@@ -86,6 +89,7 @@ def command(
             all_flows=everything or keep is not None or conditions.reads_flows,
             straces=parsed_straces,
             max_flows=max_flows,
+            logs=parsed_logs,
         ),
     )
     analysis = select(analysis, keep, conditions, everything, filter_text)

@@ -19,8 +19,10 @@ from pcapstall.flows.flow import FLAG_MISSED_BYTES, MAX_FLOWS, Limits
 from pcapstall.flows.table import FlowTable
 from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.findings import Findings
+from pcapstall.pipeline.given import GivenFile
+from pcapstall.pipeline.logs import Logs
 from pcapstall.pipeline.scan import FileCounts, Listener, Scan
-from pcapstall.pipeline.straces import StraceFile, Straces
+from pcapstall.pipeline.straces import Straces
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted
 from pcapstall.pipeline.trust import bounds_reached, capture_report, doubtful_files, loopback_files
@@ -45,10 +47,12 @@ class Options:
     """Ports that speak TLS, besides the well-known ones and those seen to."""
     all_flows: bool = False
     """Whether flows that neither stalled nor failed are shown one by one."""
-    straces: Sequence[StraceFile] = ()
+    straces: Sequence[GivenFile] = ()
     """Straces of either end."""
     max_flows: int = MAX_FLOWS
     """Flows that are followed at once; over it the ones that were idle for longest are closed early."""
+    logs: Sequence[GivenFile] = ()
+    """Logs of either end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +101,11 @@ def analyse(
     options = options or Options()
     stage("opening the captures")
     straces = Straces(options.straces) if options.straces else None
-    # Sockets are matched with all flows, so that none is taken for another that was counted and let go.
-    collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows or straces is not None)
-    findings = Findings(collector, options.at, options.tls_ports, options.all_flows, straces)
+    logs = Logs(options.logs) if options.logs else None
+    # Sockets and lines are matched with all flows, so that none is taken for another that was counted and let go.
+    keep_all = options.all_flows or straces is not None or logs is not None
+    collector = Collector(make_thresholds(options.thresholds_ns), keep_all)
+    findings = Findings(collector, options.at, options.tls_ports, options.all_flows, straces, logs)
     cursor = open_captures(list(captures), stop)
     if progress is not None:
         progress(cursor)
@@ -111,11 +117,12 @@ def analyse(
         captures_read = _capture_reports(cursor, scan, collector)
         shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
         notices = bounds_reached(limits, collector)
-        return _put_together(cursor, captures_read, collector, findings, shown, options, straces, notices)
+        return _put_together(cursor, captures_read, collector, findings, shown, options, straces, logs, notices)
     finally:
         cursor.close()
-        if straces is not None:
-            straces.close()
+        for texts in (straces, logs):
+            if texts is not None:
+                texts.close()
 
 
 def _read(cursor: Captures, collector: Collector, ears: Listener, max_flows: int) -> tuple[Scan, Limits]:
@@ -145,6 +152,7 @@ def _put_together(
     shown: LengthTally,
     options: Options,
     straces: Straces | None,
+    logs: Logs | None,
     notices: Sequence[str],
 ) -> Analysis:
     t0_ns = min((capture.first_ns for capture in captures if capture.first_ns is not None), default=0)
@@ -164,8 +172,9 @@ def _put_together(
         totals=tally.totals(),
         warnings=notices,
         tally=tally,
-        unreadable=[*cursor.failed, *(straces.unreadable if straces is not None else ())],
+        unreadable=[*cursor.failed, *(straces.unreadable if straces else ()), *(logs.unreadable if logs else ())],
         findings=findings,
+        logs=logs.reports() if logs is not None else [],
     )
 
 

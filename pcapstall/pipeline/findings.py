@@ -17,6 +17,7 @@ from pcapstall.diagnose.outcome import RACED, Outcome
 from pcapstall.diagnose.races import Races
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline.collect import Collector, can_stall
+from pcapstall.pipeline.logs import Logs
 from pcapstall.pipeline.straces import Straces
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.report.from_flow import flow_report
@@ -33,11 +34,13 @@ class Findings:
         tls_ports: frozenset[int],
         show_all: bool = False,
         straces: Straces | None = None,
+        logs: Logs | None = None,
     ) -> None:
         self.dns = DnsLog()
         self._show_all = show_all
         """Whether flows that neither stalled nor failed are shown; they may be kept only to be matched."""
         self._straces = straces
+        self._logs = logs
         self._collector = collector
         self._at = at
         self._tls_ports = tls_ports
@@ -66,6 +69,8 @@ class Findings:
         shown = LengthTally()
         if self._straces is not None:
             self._straces.match(collector.kept)
+        if self._logs is not None:
+            self._logs.match(collector.kept, self._straces.offset_of if self._straces is not None else lambda _: None)
         for flow in collector.kept:
             stalled = self._judge(flow)
             if stalled or self._outcome.failed or self._show_all:
@@ -112,11 +117,12 @@ class Findings:
         case = self._case(flow)
         point = (case.point, case.point_confidence)
         verdict = diagnose(case)
-        if self._straces is None:
-            return flow_report(flow, self._intervals, self._outcome, verdict, point, t0_ns)
-        verdict = self._straces.judge(case, verdict)
+        if self._straces is not None:
+            verdict = self._straces.judge(case, verdict)
         row = flow_report(flow, self._intervals, self._outcome, verdict, point, t0_ns)
-        return self._straces.complete(flow, row, verdict)
+        if self._straces is not None:
+            row = self._straces.complete(flow, row, verdict)
+        return row if self._logs is None else self._logs.complete(flow, row)
 
     def _case(self, flow: Flow) -> Case:
         assert self._surroundings is not None, "settle() comes first"

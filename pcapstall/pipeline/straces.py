@@ -8,7 +8,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from pcapstall.core.errors import InputError
@@ -19,6 +19,8 @@ from pcapstall.diagnose.verdict import Verdict
 from pcapstall.flows.flow import Flow
 from pcapstall.match.ends import Ends
 from pcapstall.match.matching import Match, Matching, match_flows
+from pcapstall.match.offset import Offset
+from pcapstall.pipeline.given import GivenFile, files_of
 from pcapstall.report.model import FlowReport, ProcessReport, StraceReport
 from pcapstall.strace.family import Strace, open_straces
 from pcapstall.strace.index import index_strace
@@ -28,19 +30,10 @@ SCENES_MAX: Final = 2_000
 """So many stalls are looked at in straces, the longest of a report first."""
 
 
-@dataclass(frozen=True, slots=True)
-class StraceFile:
-    """A strace that the user gave."""
-
-    path: str
-    """A file, or what the names of `strace -ff` files begin with."""
-    label: str | None = None
-
-
 class Straces:
     """All straces of a report."""
 
-    def __init__(self, files: Sequence[StraceFile]) -> None:
+    def __init__(self, files: Sequence[GivenFile]) -> None:
         self.unreadable: list[InputError] = []
         self._labels: dict[str, str | None] = {}
         paths: list[str] = []
@@ -124,6 +117,13 @@ class Straces:
         """One for each strace."""
         return [self._report(strace, matching) for strace, matching in zip(self._straces, self._matchings, strict=True)]
 
+    def offset_of(self, label: str) -> Offset | None:
+        """The clock of the strace that the user calls ``label``."""
+        for strace, matching in zip(self._straces, self._matchings, strict=True):
+            if self._label(strace) == label:
+                return matching.offset
+        return None
+
     def _of(self, flow: Flow, is_client: bool) -> tuple[Match, Matching] | None:
         return self._ends.get((int(flow.id), is_client))
 
@@ -139,16 +139,19 @@ class Straces:
                 left.remove(error.path)
         return []
 
+    def _label(self, strace: Strace) -> str | None:
+        label = self._labels.get(strace.name)
+        if label is None:
+            label = next((self._labels.get(member.source.path) for member in strace.members), None)
+        return label
+
     def _report(self, strace: Strace, matching: Matching) -> StraceReport:
         index = matching.index
         offset = matching.offset
         usable = offset if offset is not None and offset.consistent else None
-        label = self._labels.get(strace.name)
-        if label is None:
-            label = next((self._labels.get(member.source.path) for member in strace.members), None)
         return StraceReport(
             file=strace.name,
-            label=label,
+            label=self._label(strace),
             lines=sum(index.counts.values()),
             unread=index.coverage.unread_lines,
             processes=_processes(matching),
@@ -158,14 +161,6 @@ class Straces:
         )
 
 
-def parse_strace(text: str) -> StraceFile:
-    """``outbound=FILE``, or ``FILE``: a word before the first ``=`` is a label, unless such a file exists."""
-    label, sign, path = text.partition("=")
-    if sign and path and re.fullmatch(r"[\w.-]+", label) and not os.path.exists(text):
-        return StraceFile(path, label)
-    return StraceFile(text)
-
-
 def _expand(path: str) -> list[str]:
     """The files of a family, or of a pattern; the path itself when it is neither."""
     if os.path.exists(path):
@@ -173,7 +168,7 @@ def _expand(path: str) -> list[str]:
     family = [
         name for name in glob.glob(glob.escape(path) + ".*") if re.fullmatch(r"\d+(\.\w+)?", name[len(path) + 1 :])
     ]
-    return sorted(family) or sorted(glob.glob(path)) or [path]
+    return sorted(family) or files_of(path)
 
 
 def _processes(matching: Matching) -> list[ProcessReport]:

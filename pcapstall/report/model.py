@@ -139,6 +139,23 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class LogLineReport:
+    """One line of a log that is about a flow."""
+
+    where: str
+    """``inbound.log:12``."""
+    ns: int | None
+    """Epoch nanoseconds, by the capture's clock; None when nothing tells the time."""
+    since_syn_ns: int | None
+    error_ns: int | None
+    """How far these may be off; None when nothing tells."""
+    text: str
+    """What it says, without its stamp."""
+    more_lines: int
+    """Lines that belong to it: a stack trace."""
+
+
+@dataclass(frozen=True, slots=True)
 class FlowReport:
     """One TCP connection: what was seen, measured and concluded."""
 
@@ -200,6 +217,10 @@ class FlowReport:
     evidence: list[Evidence]
     would_settle: str | None
     """What would make the verdict certain; None when it is."""
+    logs: list[LogLineReport] | None = None
+    """The lines of logs that are about it, by time; None without logs."""
+    more_logs: int = 0
+    """How many more there are."""
 
     @property
     def failed(self) -> bool:
@@ -266,6 +287,40 @@ class StraceReport:
 
 
 @dataclass(frozen=True, slots=True)
+class LogReport:
+    """What was read of one log."""
+
+    file: str
+    label: str | None
+    lines: int
+    unread: int
+    """Lines without a stamp that belong to no line before."""
+    first_unread: str | None
+    """``inbound.log:1``, the first of them."""
+    formats: list[str]
+    """Of the stamps, the commonest first."""
+    stamps: str | None
+    """What they say: absolute, or what they lack; None without any."""
+    about_flows: int
+    """Lines that are about flows of the report."""
+    left_out: int
+    """Lines about flows that are more than can be kept."""
+    clock_source: str
+    """What the times rest on: printed, lines (that name flows), strace, writes, nothing."""
+    clock_offset_ns: int | None
+    """What to add to the log's clock to have the capture's, the zone aside; None when unknown."""
+    clock_error_ns: int | None
+    zone_ns: int | None
+    """The zone of a clock that prints none, east of UTC."""
+    start_ns: int | None
+    """What seconds since a start count from."""
+    matched_lines: int
+    """Lines that name a flow and lie within its life by that clock."""
+    trouble: str | None
+    """Why reading ended before the file did."""
+
+
+@dataclass(frozen=True, slots=True)
 class IntervalSummary:
     """Nearest-rank percentiles of one interval over some flows, in nanoseconds."""
 
@@ -326,3 +381,5 @@ class Report:
     """How many flows there are with and without a match; None without a filter."""
     warnings: Sequence[str] = ()
     """What is to be known of the reading as a whole, a sentence each; of a single capture it is in `captures`."""
+    logs: Sequence[LogReport] = ()
+    """In JSON only where there are any."""

@@ -8,11 +8,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pcapstall.report.model import EventReport, Evidence, Report
+from pcapstall.core.times import format_span
+from pcapstall.report.model import EventReport, Evidence, FlowReport, LogLineReport, Report
 from pcapstall.report.prose import numbers
 
 MOST_LINES: Final = 8
 """Lines of straces that one sentence cites; the others are counted."""
+
+MOST_LOG_LINES: Final = 12
+"""Lines of logs that are shown of one flow; the others are counted."""
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
@@ -31,9 +35,19 @@ class Places:
 
     def __init__(self, report: Report) -> None:
         captures = [capture.file for capture in report.captures]
-        names = short_names(dict.fromkeys([*captures, *(strace.file for strace in report.straces)]))
+        texts = [*(strace.file for strace in report.straces), *(log.file for log in report.logs)]
+        names = short_names(dict.fromkeys([*captures, *texts]))
         self._captures = [names[file] for file in captures]
         self._names = names
+
+    def told(self, flow: FlowReport) -> list[tuple[str, str]]:
+        """What supports the verdict on ``flow``, each with its place: its evidence, then the logs' lines about it."""
+        told = [(evidence.text, self.of_evidence(evidence)) for evidence in flow.evidence]
+        logs = flow.logs or []
+        told += [(_log_line(line), self._lines([line.where])[0]) for line in logs[:MOST_LOG_LINES]]
+        if more := len(logs[MOST_LOG_LINES:]) + flow.more_logs:
+            told.append((f"{more} more lines of logs are about it: see pcapstall timeline, or -f json.", ""))
+        return told
 
     def of_evidence(self, evidence: Evidence) -> str:
         """``frames 3, 9; client.strace:66, 70``; the capture is named when there are several."""
@@ -66,3 +80,15 @@ class Places:
     def _frame(self, event: EventReport, named: bool) -> str:
         known = named and event.file < len(self._captures)
         return f"{event.frame} of {self._captures[event.file]}" if known else str(event.frame)
+
+
+def _log_line(line: LogLineReport) -> str:
+    """``Log, 10.0 s after the SYN: Connection closed error=TLS detection timed out``."""
+    when = "at an unknown time"
+    if line.since_syn_ns is not None:
+        side = "before" if line.since_syn_ns < 0 else "after"
+        when = f"{format_span(abs(line.since_syn_ns))} {side} the SYN"
+        if line.error_ns is not None and line.error_ns * 20 > abs(line.since_syn_ns):
+            when += f" (give or take {format_span(line.error_ns)})"
+    more = f" (and {line.more_lines} more lines)" if line.more_lines else ""
+    return f"Log, {when}: {line.text}{more}"

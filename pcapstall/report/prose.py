@@ -10,6 +10,7 @@ from typing import Final
 from pcapstall.core.times import format_ms, format_span, format_utc
 from pcapstall.report.grid import decimals
 from pcapstall.report.happening import cause_words, what_happened
+from pcapstall.report.log_prose import log_lines
 from pcapstall.report.model import STALL_INTERVALS, CaptureReport, FlowReport, Report, StraceReport
 from pcapstall.report.percentiles import longest as longest_lengths
 from pcapstall.report.percentiles import outcome_counts, ranks_of
@@ -104,8 +105,10 @@ def _nothing_wrong(report: Report, flows: Sequence[FlowReport]) -> str:
 
 
 def what_was_read(report: Report) -> list[str]:
-    """One line for the captures and one for each strace file; then what to mistrust and all warnings."""
+    """One line for the captures and one for each strace and log; then what to mistrust and all warnings."""
     lines = [_captures_line(report), *map(_strace_line, report.straces)]
+    for log in report.logs:
+        lines += log_lines(log)
     lines.extend(f"Warning: {warning}" for warning in report.warnings)
     for capture in report.captures:
         lines.extend(f"{capture.file}: {doubt}" for doubt in _doubts(capture))

@@ -45,7 +45,7 @@ def tell(flow: FlowReport, places: Places) -> Story:
         _sentence(flow.verdict or what_happened(flow)),
         _finding(flow, places),
         _parts(flow),
-        [(evidence.text, places.of_evidence(evidence)) for evidence in flow.evidence],
+        places.told(flow),
         flow.would_settle or "",
     )
 

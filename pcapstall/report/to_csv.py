@@ -95,8 +95,7 @@ def _row(flow: FlowReport, places: Places) -> list[Cell]:
     row.append(flow.stalled_ns)
     row += map(flow.parts_ns.get(flow.stalled or "", {}).get, PARTS)
     row += map(_cell, _verdict(flow))
-    told = ((evidence.text, places.of_evidence(evidence)) for evidence in flow.evidence)
-    row.append(_cell(" ".join(f"{text} [{place}]" if place else text for text, place in told)))
+    row.append(_cell(" ".join(f"{text} [{place}]" if place else text for text, place in places.told(flow))))
     return row
 
 

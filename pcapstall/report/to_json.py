@@ -16,6 +16,8 @@ from pcapstall.report.model import (
     EventReport,
     Evidence,
     FlowReport,
+    LogLineReport,
+    LogReport,
     ProcessReport,
     Report,
     StraceReport,
@@ -29,10 +31,10 @@ _COUNTS: Final = Counts.__slots__
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write one JSON object, a flow a line."""
     head = header(report)
-    captures, straces = head.pop("captures"), head.pop("straces")
+    lists = {name: head.pop(name) for name in ("captures", "straces", "logs") if name in head}
     out.write(_encode(head)[:-1])
-    _write_list(out, "captures", map(_encode, captures))
-    _write_list(out, "straces", map(_encode, straces))
+    for name, items in lists.items():
+        _write_list(out, name, map(_encode, items))
     _write_list(out, "flows", (_encode(flow_object(flow)) for flow in report.flows))
     out.write("}\n")
 
@@ -55,7 +57,7 @@ def _write_list(out: TextIO, name: str, items: Iterable[str]) -> None:
 
 def header(report: Report) -> dict[str, Any]:
     """Everything but the flows."""
-    return {
+    head: dict[str, Any] = {
         "schema": report.schema,
         "version": report.version,
         "t0_ns": str(report.t0_ns),
@@ -64,13 +66,16 @@ def header(report: Report) -> dict[str, Any]:
         "straces": [_strace(strace) for strace in report.straces],
         **({"warnings": list(report.warnings)} if report.warnings else {}),
     }
+    if report.logs:
+        head["logs"] = [_log(log) for log in report.logs]
+    return head
 
 
 def flow_object(flow: FlowReport) -> dict[str, Any]:
     """One flow, as JSON has it."""
     events = flow.events
     counts = flow.counts
-    return {
+    written = {
         "id": flow.id,
         "first_frame": flow.first_frame,
         "client": flow.client,
@@ -111,6 +116,9 @@ def flow_object(flow: FlowReport) -> dict[str, Any]:
         "evidence": [_evidence(evidence) for evidence in flow.evidence],
         "would_settle": flow.would_settle,
     }
+    if flow.logs is not None:
+        written |= {"logs": [_log_line(line) for line in flow.logs], "more_logs": flow.more_logs}
+    return written
 
 
 def _event(event: EventReport | None) -> dict[str, Any] | None:
@@ -161,6 +169,38 @@ def _strace(strace: StraceReport) -> dict[str, Any]:
         "clock_offset_ns": strace.clock_offset_ns,
         "clock_error_ns": strace.clock_error_ns,
         "unmatched_sockets": strace.unmatched_sockets,
+    }
+
+
+def _log(log: LogReport) -> dict[str, Any]:
+    return {
+        "file": log.file,
+        "label": log.label,
+        "lines": log.lines,
+        "unread": log.unread,
+        "first_unread": log.first_unread,
+        "formats": log.formats,
+        "stamps": log.stamps,
+        "about_flows": log.about_flows,
+        "left_out": log.left_out,
+        "clock_source": log.clock_source,
+        "clock_offset_ns": log.clock_offset_ns,
+        "clock_error_ns": log.clock_error_ns,
+        "zone_ns": log.zone_ns,
+        "start_ns": _epoch(log.start_ns),
+        "matched_lines": log.matched_lines,
+        "trouble": log.trouble,
+    }
+
+
+def _log_line(line: LogLineReport) -> dict[str, Any]:
+    return {
+        "where": line.where,
+        "ns": _epoch(line.ns),
+        "since_syn_ns": line.since_syn_ns,
+        "error_ns": line.error_ns,
+        "text": line.text,
+        "more_lines": line.more_lines,
     }
 
 

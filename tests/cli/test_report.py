@@ -402,3 +402,62 @@ class TestOutput:
         path = tmp_path / "report.txt"
         assert main(["report", str(tmp_path / "missing.pcap"), "-o", str(path)]) == 3
         assert not path.exists()
+
+
+class TestLogs:
+    STALLED = CAPTURES / "stalled-client-hello"
+
+    def given(self, *sides: str) -> list[str]:
+        return [
+            word
+            for side in sides
+            for word in (
+                "--log",
+                f"{side}={self.STALLED / side}.log",
+                "--strace",
+                f"{side}={self.STALLED / side}.strace",
+            )
+        ]
+
+    def test_lines_are_told_with_their_flow(self, capsys: Output) -> None:
+        shown = report(capsys, str(self.STALLED / "capture.pcap"), "--log", f"in={self.STALLED / 'inbound.log'}")
+        (line,) = [line for line in shown.splitlines() if "TLS detection timed out" in line]
+        assert line.startswith("  - Log, 10.0 s after the SYN: INFO worker-2 inbound:accept{")
+        assert line.endswith("[inbound.log:8]")
+        assert "inbound.log (in): 12 lines, 12 about flows, it counts from 2026-11-30 07:24:01.9" in shown
+
+    def test_lines_in_json(self, capsys: Output) -> None:
+        made = data(capsys, str(self.STALLED / "capture.pcap"), *self.given("outbound", "inbound"))
+        assert [(log["label"], log["lines"], log["unread"], log["clock_source"]) for log in made["logs"]] == [
+            ("outbound", 46, 0, "strace"),
+            ("inbound", 12, 0, "lines"),
+        ]
+        (flow,) = [flow for flow in made["flows"] if flow["client"].endswith(":34506")]
+        places = [line["where"].rpartition("/")[2] for line in flow["logs"]]
+        assert places == ["outbound.log:23", "inbound.log:8", "outbound.log:41", "outbound.log:42"]
+        assert all(len(flow["logs"]) >= 4 for flow in made["flows"])
+        first = flow["logs"][0]
+        assert first["ns"] == "1796023451444303000"
+        assert first["since_syn_ns"] == int(first["ns"]) - int(flow["events"]["syn"]["ns"])
+
+    def test_without_logs_json_has_no_word_of_them(self, capsys: Output) -> None:
+        made = data(capsys, str(self.STALLED / "capture.pcap"))
+        assert "logs" not in made
+        assert all("logs" not in flow for flow in made["flows"])
+
+    def test_what_cannot_be_read_is_told(self, capsys: Output, tmp_path: Path) -> None:
+        capture = str(self.STALLED / "capture.pcap")
+        main(["report", capture, "--log", str(tmp_path / "none"), "--log", f"x={capture}", "--log", str(tmp_path)])
+        shown = capsys.readouterr()
+        assert [line.rpartition(": ")[2] for line in shown.err.splitlines()] == [
+            "No such file or directory",
+            "is a directory",
+            "give it as one",
+        ]
+        assert shown.out.startswith("1 of 11 flows stalled")
+
+    def test_the_output_is_not_one_of_them(self, capsys: Output, tmp_path: Path) -> None:
+        log = tmp_path / "a.log"
+        log.write_text("x\n")
+        assert main(["report", LOST, "--log", f"a={log}", "-o", str(log)]) == 2
+        assert log.read_text() == "x\n"

@@ -173,11 +173,11 @@ def test_no_pair_no_offset() -> None:
 def test_every_lab_socket_is_found(lab: Path) -> None:
     """By bytes where strace shows them: the flows of the truth, each side once."""
     from pcapstall.pipeline import Options, analyse
-    from pcapstall.pipeline.straces import StraceFile
+    from pcapstall.pipeline.given import GivenFile
 
     for name in ("a1_healthy_epoll", "m1_fd_reuse", "m6_concurrent_same_peer", "q1_dnat", "o1_clock_skew"):
         folder = lab / name
-        given = [StraceFile(str(folder / f"{side}.strace")) for side in ("client", "server")]
+        given = [GivenFile(str(folder / f"{side}.strace")) for side in ("client", "server")]
         analysis = analyse([str(folder / "capture.pcap")], Options(all_flows=True, straces=given))
         rows = list(analysis.flows)
         assert {row.match for row in rows} == {"client_random"}, name

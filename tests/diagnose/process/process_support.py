@@ -7,7 +7,8 @@ from pathlib import Path
 from wire_support import MS, PSH, SECOND, START_NS, Road, client_hello, follow
 
 from pcapstall.pipeline.findings import Findings
-from pcapstall.pipeline.straces import StraceFile, Straces
+from pcapstall.pipeline.given import GivenFile
+from pcapstall.pipeline.straces import Straces
 from pcapstall.report.model import FlowReport, StraceReport
 from pcapstall.wire.segment import ACK
 
@@ -59,7 +60,7 @@ def told(road: Road, text: str, at: str) -> tuple[FlowReport, StraceReport]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace"
         path.write_text(text)
-        straces = Straces([StraceFile(str(path))])
+        straces = Straces([GivenFile(str(path))])
         findings = Findings(follow(road.captured(at)), at if at != "middle" else "", frozenset(), True, straces)
         findings.settle()
         (row,) = findings.rows(START_NS)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pcapstall.pipeline import Options, analyse
-from pcapstall.pipeline.straces import StraceFile
+from pcapstall.pipeline.given import GivenFile
 from pcapstall.report.model import FlowReport
 
 CAPTURES = Path(__file__).parents[3] / "captures"
@@ -28,7 +28,7 @@ RUNS = {
 
 
 def stalled(capture: Path, *straces: Path) -> list[FlowReport]:
-    given = [StraceFile(str(path)) for path in straces]
+    given = [GivenFile(str(path)) for path in straces]
     return [row for row in analyse([str(capture)], Options(straces=given)).flows if row.stalled]
 
 

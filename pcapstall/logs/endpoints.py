@@ -1,0 +1,66 @@
+"""Endpoints in the text of a line: ``1.2.3.4:80``, ``[2001:db8::1]:80``, ``1.2.3.4 port 80`` and the other spellings.
+
+Addresses come out packed, v4-mapped ones folded to four bytes, so that every spelling of one endpoint is equal. Whose
+endpoint it is is not known here.
+"""
+
+import re
+from functools import lru_cache
+from ipaddress import AddressValueError, IPv6Address
+from typing import Final
+
+Endpoint = tuple[bytes, int]
+"""A packed address (4 or 16 bytes) and a port."""
+
+MAX_NAMED: Final = 32
+"""So many endpoints of a line are looked at."""
+
+# 1.2.3.4:80, ::ffff:1.2.3.4:80, [::ffff:1.2.3.4]:80, 1.2.3.4#53, 1.2.3.4 port 80, "1.2.3.4","port":80, 1.2.3.4, port=80
+_BETWEEN: Final = (
+    rb"(?:\]?:|\#|[\]\"'\\]{0,3}[,;)]?[ ]{0,2}[\"'\\]{0,2}[\w.@-]{0,24}(?i:port(?:_?value)?)"
+    rb"[\"'\\]{0,2}[ =:]{1,3}[\"'\\]{0,2})"
+)
+_V4: Final = re.compile(
+    rb"(?<![\d.])(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?=[\]\"'\\,;):\# ])" + _BETWEEN + rb"(\d{1,5})(?![\d.]*\d)"
+)
+# [2001:db8::1]:80, [fe80::1%eth0]:80, 2001:db8::1 port 80, 2001:db8::1#53
+_V6: Final = re.compile(
+    rb"(?<![\w:.])\[?([0-9a-fA-F]{0,4}:[0-9a-fA-F:]{1,36}(?:\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})?)(?:%[\w.-]{1,15})?"
+    rb"(?:\]:|" + _BETWEEN.replace(rb"\]?:|", rb"") + rb")(\d{1,5})(?!\d)"
+)
+_MAPPED: Final = bytes(10) + b"\xff\xff"
+
+
+@lru_cache(maxsize=4096)
+def _packed_v6(text: bytes) -> bytes | None:
+    try:
+        packed = IPv6Address(text.decode("ascii")).packed
+    except AddressValueError:
+        return None
+    return fold(packed)
+
+
+def fold(packed: bytes) -> bytes:
+    """A v4-mapped address as the four bytes that it is (RFC 4291 section 2.5.5.2); others as they are."""
+    return packed[12:] if len(packed) == 16 and packed.startswith(_MAPPED) else packed
+
+
+def endpoints_in(line: bytes) -> list[Endpoint]:
+    """The endpoints that ``line`` names, each once, in the order in which they stand there."""
+    found: list[tuple[int, Endpoint]] = []
+    for match in _V4.finditer(line):
+        numbers = [int(match[at]) for at in (1, 2, 3, 4)]
+        port = int(match[5])
+        if max(numbers) <= 255 and port <= 0xFFFF:
+            found.append((match.start(), (bytes(numbers), port)))
+            if len(found) >= MAX_NAMED:
+                break
+    if line.count(b":") > 2:
+        for match in _V6.finditer(line):
+            packed, port = _packed_v6(match[1]), int(match[2])
+            if packed is not None and port <= 0xFFFF:
+                found.append((match.start(), (packed, port)))
+                if len(found) >= 2 * MAX_NAMED:
+                    break
+    found.sort()
+    return list(dict.fromkeys(endpoint for _, endpoint in found))

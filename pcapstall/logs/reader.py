@@ -1,0 +1,196 @@
+"""Reads a log from its first line to its last and keeps what somebody wants, in bounded memory.
+
+Every line ends as one of: stamped, belonging to the line before, or unread. What is wanted is asked of a `Wanted`.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+from pcapstall.core.errors import InputError
+from pcapstall.core.textfile import TextSource, TextStream
+from pcapstall.logs.endpoints import Endpoint
+from pcapstall.logs.formats import Found, formats_of
+from pcapstall.logs.lines import MAX_MORE, MAX_TEXT, LogFile, LogLine
+from pcapstall.logs.stamps import Stamp
+
+MAX_LINE: Final = 64 * 1024
+"""Of a longer line the rest is passed over."""
+MAX_KEPT: Final = 20_000
+"""Lines kept of one file."""
+_SAMPLE_LINES: Final = 500
+_MAX_LESSONS: Final = 50
+"""So often a file may change its format, or show none."""
+_MAGICS: Final = (
+    (b"\xff\xfe", "UTF-16 text: convert it to UTF-8"),
+    (b"\xfe\xff", "UTF-16 text: convert it to UTF-8"),
+    (b"\xd4\xc3\xb2\xa1", "a packet capture: give it as one"),
+    (b"\xa1\xb2\xc3\xd4", "a packet capture: give it as one"),
+    (b"\x4d\x3c\xb2\xa1", "a packet capture: give it as one"),
+    (b"\xa1\xb2\x3c\x4d", "a packet capture: give it as one"),
+    (b"\x0a\x0d\x0d\x0a", "a packet capture: give it as one"),
+    (b"\x7fELF", "a program"),
+    (b"LPKSHHRH", "a systemd journal: give what journalctl -o short-iso-precise --file FILE prints"),
+)
+_COLOR: Final = re.compile(rb"\x1b\[[\d;]*[A-Za-z]")
+# 2026-11-30T07:24:02.083943123+00:00 stdout P ...: part of a line that goes on in the next one.
+_CRI: Final = re.compile(rb"^\S{20,40} (?:stdout|stderr) ([PF])(?::\S+)? ")
+
+
+class Wanted(Protocol):
+    """Says which lines are kept."""
+
+    def wants(self, line: bytes, stamp: Stamp | None) -> tuple[Endpoint, ...] | None:
+        """The endpoints for which ``line`` is wanted, which may be none; None when it is not."""
+
+
+def read_log(source: TextSource, wanted: Wanted) -> LogFile:
+    """Read ``source``; InputError when it is no text."""
+    stream = source.open()
+    try:
+        return _Reader(source.path, stream, wanted).run()
+    finally:
+        stream.close()
+
+
+class _Reader:
+    def __init__(self, path: str, stream: TextStream, wanted: Wanted) -> None:
+        self._stream = stream
+        self._wanted = wanted
+        self._file = LogFile(path)
+        self._found: list[Found] = []
+        self._lessons = 0
+        self._last: LogLine | None = None
+        """The line that is kept and may go on."""
+        self._partial = b""
+        self._partial_number = 0
+
+    def run(self) -> LogFile:
+        file = self._file
+        known = -1
+        for lines in self._blocks():
+            if file.stamped <= known or not self._found:
+                # No stamp in the whole block before: another program may go on in this one.
+                self._learn(lines)
+            known = file.stamped
+            for line in lines:
+                file.lines += 1
+                self._take(line)
+        if self._partial:
+            self._stamped(self._partial, self._partial_number)
+        file.trouble = self._stream.trouble
+        file.formats = [found.format.name for found in self._found]
+        return file
+
+    def _blocks(self) -> Iterator[list[bytes]]:
+        """Whole lines, as many as are there at once."""
+        rest, first, passing = b"", True, False
+        while chunk := self._stream.read():
+            if first:
+                _check(self._file.path, chunk)
+                first = False
+            if passing:
+                newline = chunk.find(b"\n")
+                if newline < 0:
+                    continue
+                chunk, passing = chunk[newline:], False
+            lines = (rest + chunk).split(b"\n")
+            rest = lines.pop()
+            if len(rest) > MAX_LINE:
+                rest, passing = rest[:MAX_LINE], True
+            if lines:
+                yield lines
+        if first and self._stream.trouble:
+            raise InputError(self._file.path, self._stream.trouble)
+        if rest:
+            yield [rest]
+
+    def _learn(self, lines: list[bytes]) -> None:
+        if self._lessons < _MAX_LESSONS:
+            self._lessons += 1
+            names = {found.format.name for found in self._found}
+            more = formats_of([_clean(line) for line in lines[:_SAMPLE_LINES]])
+            self._found += [found for found in more if found.format.name not in names]
+
+    def _take(self, line: bytes) -> None:
+        line = _clean(line)
+        if line.find(b" std", 19, 45) >= 0:
+            cri = _CRI.match(line)
+            if cri is not None:
+                line = self._joined(line, cri)
+                if not line:
+                    return
+        self._stamped(line, self._partial_number or self._file.lines)
+        self._partial, self._partial_number = b"", 0
+
+    def _joined(self, line: bytes, cri: "re.Match[bytes]") -> bytes:
+        """The line of a container runtime, put together when it comes in parts; empty before its last part."""
+        whole = self._partial + line[cri.end() :] if self._partial else line
+        if cri[1] == b"F":
+            return whole
+        self._partial_number = self._partial_number or self._file.lines
+        self._partial = whole[:MAX_LINE]
+        return b""
+
+    def _stamped(self, line: bytes, number: int) -> None:
+        file = self._file
+        stamp, stamp_end = self._stamp(line)
+        if stamp is None and file.stamped:
+            file.continued += 1
+            self._go_on(line)
+            return
+        if stamp is not None:
+            file.stamped += 1
+        elif line.strip():
+            file.unread += 1
+            if file.first_unread is None:
+                file.first_unread = (number, _text(line[:MAX_TEXT]))
+        self._last = None
+        named = self._wanted.wants(line, stamp)
+        if named is None:
+            return
+        if len(file.kept) >= MAX_KEPT:
+            file.left_out += 1
+            return
+        self._last = LogLine(number, _text(line[:MAX_TEXT]), stamp, stamp_end, named)
+        file.kept.append(self._last)
+
+    def _stamp(self, line: bytes) -> tuple[Stamp | None, int]:
+        for found in self._found:
+            hit = found.format.find(line, found.latest)
+            if hit is not None:
+                start, stamp, end = hit
+                return stamp, end if start <= _LEADING else 0
+        return None, 0
+
+    def _go_on(self, line: bytes) -> None:
+        """The line has no stamp: it belongs to the one before."""
+        last = self._last
+        if last is None or not line.strip():
+            return
+        last.more_lines += 1
+        if len(last.more) < MAX_MORE:
+            last.more.append(_text(line[:MAX_TEXT]))
+
+
+_LEADING: Final = 8
+
+
+def _clean(line: bytes) -> bytes:
+    """Without the carriage return of its end, colours and what is too long."""
+    line = line[:MAX_LINE].rstrip(b"\r")
+    return _COLOR.sub(b"", line) if b"\x1b" in line else line
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "backslashreplace")
+
+
+def _check(path: str, head: bytes) -> None:
+    """InputError when a file that begins so is no log."""
+    for magic, what in _MAGICS:
+        if head.startswith(magic):
+            raise InputError(path, f"is {what}" if what.startswith("a ") else what)
+    sample = head[:8192]
+    if sample.count(b"\0") * 20 > len(sample):
+        raise InputError(path, f"is no log: starts with {sample[:4].hex(' ')}, which is no text")

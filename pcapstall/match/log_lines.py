@@ -1,0 +1,194 @@
+"""Which lines of logs are about which flows, and when they were written by the capture's clock.
+
+A line that names the client's endpoint is about that client's flow. One that names nothing but a server's endpoint is
+about each flow that was open to it at that time.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pcapstall.core.endpoints import format_address
+from pcapstall.flows.flow import Flow
+from pcapstall.logs.endpoints import Endpoint, endpoints_in, fold
+from pcapstall.logs.lines import LogFile, LogLine
+from pcapstall.logs.stamps import ABSOLUTE, ELAPSED, Stamp
+from pcapstall.match.ends import End
+from pcapstall.match.log_clock import BY_STRACE, Anchor, LogClock, counted, settle_clock
+from pcapstall.match.offset import QUARTER_NS, Offset
+
+AROUND_NS: Final = 1_000_000_000
+"""A line about a server's endpoint is about the flows that were open within this of it."""
+_REUSE_NS: Final = 60_000_000_000
+"""A line about a client's endpoint is about a flow of that port that lived within this of it, if any did."""
+_NEEDLES: Final = 8
+"""So few addresses are looked for as they are written, before a line is taken apart."""
+_SHARED_MAX: Final = 5_000
+"""Lines of one file that name servers only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A line that is about a flow."""
+
+    file: LogFile
+    line: LogLine
+    ns: int | None
+    """By the capture's clock; None when its stamp, or the log's clock, does not tell."""
+    error_ns: int | None
+    """How far ``ns`` may be off; None when nothing tells."""
+    names_client: bool
+    """Whether it names the client's endpoint, which is no other flow's at that time."""
+
+
+class Lives:
+    """The flows by their endpoints, and when each server's flows lived."""
+
+    def __init__(self, flows: Iterable[Flow]) -> None:
+        self.clients: dict[Endpoint, list[Flow]] = {}
+        self.servers: dict[Endpoint, list[Flow]] = {}
+        self._spans: dict[Endpoint, tuple[list[int], list[int]]] = {}
+        self.first_ns = 0
+        self.last_ns = 0
+        for flow in flows:
+            end = End(flow, True)
+            self.clients.setdefault(_folded(end.local), []).append(flow)
+            self.servers.setdefault(_folded(end.peer), []).append(flow)
+            self.first_ns = min(self.first_ns or flow.first_ns, flow.first_ns)
+            self.last_ns = max(self.last_ns, flow.last_ns)
+        addresses = {address for address, _ in [*self.clients, *self.servers]}
+        plain = all(len(address) == 4 for address in addresses) and len(addresses) <= _NEEDLES
+        self.needles: list[bytes] = [format_address(address).encode() for address in addresses] if plain else []
+        """One of them is in each line that names an endpoint, when there are any."""
+
+    @property
+    def middle_ns(self) -> int:
+        """When all this was."""
+        return (self.first_ns + self.last_ns) // 2
+
+    def open_at(self, server: Endpoint, stamp: Stamp, offset_ns: int) -> bool:
+        """Whether a flow to ``server`` may have been open at ``stamp``, as far as it says when it was."""
+        if stamp.kind == ELAPSED:
+            return True
+        starts, ends = self._merged(server)
+        if stamp.kind == ABSOLUTE:
+            ns = stamp.ns + offset_ns
+            at = bisect_right(starts, ns + AROUND_NS) - 1
+            return at >= 0 and ends[at] >= ns - AROUND_NS
+        ns = counted(stamp, self.middle_ns)
+        slack = AROUND_NS + stamp.resolution_ns
+        return any(
+            (start - slack - ns) // QUARTER_NS != (end + slack - ns) // QUARTER_NS
+            for start, end in zip(starts[:1000], ends[:1000], strict=True)
+        )
+
+    def _merged(self, server: Endpoint) -> tuple[list[int], list[int]]:
+        """The stretches of time in which flows to ``server`` were open."""
+        known = self._spans.get(server)
+        if known is None:
+            known = ([], [])
+            for first, last in sorted((int(flow.first_ns), int(flow.last_ns)) for flow in self.servers[server]):
+                if known[1] and first <= known[1][-1] + 2 * AROUND_NS:
+                    known[1][-1] = max(known[1][-1], last)
+                else:
+                    known[0].append(first)
+                    known[1].append(last)
+            self._spans[server] = known
+        return known
+
+
+class FlowLines:
+    """Wants the lines of one file that are about flows, or, of `spans` of time, all (a `logs.reader.Wanted`)."""
+
+    def __init__(self, lives: Lives, offset_ns: int = 0, span_ns: tuple[int, int] | None = None) -> None:
+        self._lives = lives
+        self._offset_ns = offset_ns
+        self._span_ns = span_ns
+        """Also lines without an endpoint are wanted if they may have been written in this time."""
+        self._shared = 0
+        needles = [re.escape(needle) for needle in lives.needles]
+        self._quick = re.compile(b"|".join(needles)) if needles else None
+
+    def wants(self, line: bytes, stamp: Stamp | None) -> tuple[Endpoint, ...] | None:
+        """The endpoints of flows that it names; None when it is about none."""
+        if self._quick is not None and self._quick.search(line) is None:
+            return () if self._in_span(stamp) else None
+        lives = self._lives
+        named = endpoints_in(line)
+        about = tuple(endpoint for endpoint in named if endpoint in lives.clients or endpoint in lives.servers)
+        if any(endpoint in lives.clients for endpoint in about):
+            return about
+        if about and len(about) == len(named) and stamp is not None and self._shared < _SHARED_MAX:
+            if any(lives.open_at(endpoint, stamp, self._offset_ns) for endpoint in about):
+                self._shared += 1
+                return about
+        return () if self._in_span(stamp) else None
+
+    def _in_span(self, stamp: Stamp | None) -> bool:
+        if self._span_ns is None or stamp is None:
+            return False
+        if stamp.kind == ELAPSED:
+            return True
+        start, end = self._span_ns
+        if stamp.kind == ABSOLUTE:
+            return start <= stamp.ns + self._offset_ns <= end
+        ns = counted(stamp, self._lives.middle_ns)
+        return (start - stamp.resolution_ns - ns) // QUARTER_NS != (end - ns) // QUARTER_NS
+
+
+def clock_of(file: LogFile, lives: Lives, strace: Offset | None) -> LogClock:
+    """The clock of ``file``; ``strace`` is that of the process that wrote it, where its strace has the same label."""
+    kinds = [line.stamp.kind for line in file.kept if line.stamp is not None]
+    if not kinds:
+        return LogClock(0, near_ns=lives.middle_ns)
+    kind = max(set(kinds), key=kinds.count)
+    anchors = []
+    for line in file.kept:
+        flows = {flow.id: flow for endpoint in line.endpoints for flow in lives.clients.get(endpoint, ())}
+        if line.stamp is not None and len(flows) == 1:
+            (flow,) = flows.values()
+            anchors.append(Anchor(line.stamp, int(flow.first_ns), int(flow.last_ns)))
+    clock = settle_clock(kind, anchors, lives.middle_ns)
+    if strace is None or not strace.consistent or strace.shown_ns is None or kind == ELAPSED:
+        return clock
+    if abs(clock.residual_ns - strace.ns) > (clock.error_ns or AROUND_NS) and kind == ABSOLUTE and clock.lines:
+        return clock  # they are not of one clock, whatever their labels say
+    if kind == ABSOLUTE:
+        return replace(clock, offset_ns=strace.ns, error_ns=strace.slack_ns, source=BY_STRACE)
+    return clock
+
+
+def lines_of_flows(file: LogFile, clock: LogClock, lives: Lives) -> dict[int, list[Placed]]:
+    """The lines of ``file`` that are about each flow, by its id, in the order of the file."""
+    found: dict[int, list[Placed]] = {}
+    for line in file.kept:
+        ns = clock.place(line.stamp)
+        error = None
+        if ns is not None and clock.error_ns is not None and line.stamp is not None:
+            error = clock.error_ns + line.stamp.resolution_ns
+        clients = [flow for endpoint in line.endpoints for flow in lives.clients.get(endpoint, ())]
+        if clients:
+            for flow in _at(clients, ns, clock):
+                found.setdefault(int(flow.id), []).append(Placed(file, line, ns, error, True))
+        elif ns is not None:
+            servers = [flow for endpoint in line.endpoints for flow in lives.servers.get(endpoint, ())]
+            for flow in servers:
+                if flow.first_ns - AROUND_NS <= ns <= flow.last_ns + AROUND_NS:
+                    found.setdefault(int(flow.id), []).append(Placed(file, line, ns, error, False))
+    return found
+
+
+def _at(flows: Sequence[Flow], ns: int | None, clock: LogClock) -> list[Flow]:
+    """Of flows with one endpoint those that lived at ``ns``, or about then; all when that says nothing."""
+    flows = list({int(flow.id): flow for flow in flows}.values())
+    if ns is None or (clock.error_ns is None and len(flows) == 1):
+        return flows
+    away = [max(int(flow.first_ns) - ns, ns - int(flow.last_ns), 0) for flow in flows]
+    least = min(away)
+    return [flow for flow, distance in zip(flows, away, strict=True) if distance == least and distance <= _REUSE_NS]
+
+
+def _folded(endpoint: Endpoint) -> Endpoint:
+    return fold(endpoint[0]), endpoint[1]

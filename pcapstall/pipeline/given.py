@@ -1,0 +1,32 @@
+"""Files of either end as the user gives them: ``outbound=FILE``, ``FILE``, a pattern.
+
+What is in them is not looked at here.
+"""
+
+import glob
+import os
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFile:
+    """A strace or a log."""
+
+    path: str
+    """A file, a pattern, or what the names of `strace -ff` files begin with."""
+    label: str | None = None
+    """What the user calls the process that it is of."""
+
+
+def parse_given(text: str) -> GivenFile:
+    """``outbound=FILE``, or ``FILE``: a word before the first ``=`` is a label, unless such a file exists."""
+    label, sign, path = text.partition("=")
+    if sign and path and re.fullmatch(r"[\w.-]+", label) and not os.path.exists(text):
+        return GivenFile(path, label)
+    return GivenFile(text)
+
+
+def files_of(path: str) -> list[str]:
+    """The files of a pattern; the path itself when it is none, or is a file."""
+    return [path] if os.path.exists(path) else sorted(glob.glob(path)) or [path]

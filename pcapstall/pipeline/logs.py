@@ -1,0 +1,125 @@
+"""Logs in a report: read once the flows are known, their clocks found, their lines handed to the flows they are about.
+
+Lines are shown and never judged: no verdict comes from here.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from pcapstall.core.errors import InputError
+from pcapstall.core.textfile import TextSource
+from pcapstall.flows.flow import Flow
+from pcapstall.logs.lines import LogFile
+from pcapstall.logs.reader import read_log
+from pcapstall.logs.stamps import KIND_NAMES
+from pcapstall.match.log_clock import LogClock
+from pcapstall.match.log_lines import FlowLines, Lives, Placed, clock_of, lines_of_flows
+from pcapstall.match.offset import Offset
+from pcapstall.pipeline.given import GivenFile, files_of
+from pcapstall.report.model import FlowReport, LogLineReport, LogReport
+
+MAX_LINES: Final = 200
+"""Lines that a flow's row has; the first ones of them."""
+OffsetOf = Callable[[str], Offset | None]
+"""The clock of the strace with this label."""
+
+
+class Logs:
+    """All logs of a report."""
+
+    def __init__(self, files: Sequence[GivenFile]) -> None:
+        self.unreadable: list[InputError] = []
+        self.read: list[tuple[LogFile, LogClock]] = []
+        """What was read, in the order in which it was given."""
+        self._labels: dict[str, str | None] = {}
+        self._sources: list[TextSource] = []
+        self._lines: dict[int, list[Placed]] = {}
+        for file in files:
+            for path in files_of(file.path):
+                if path in self._labels:
+                    continue
+                self._labels[path] = file.label
+                try:
+                    self._sources.append(TextSource(path))
+                except InputError as error:
+                    self.unreadable.append(error)
+
+    def close(self) -> None:
+        """Drop what was spooled."""
+        for source in self._sources:
+            source.close()
+
+    def match(self, flows: Iterable[Flow], offset_of: OffsetOf, span_ns: tuple[int, int] | None = None) -> None:
+        """Read the logs for the lines about ``flows``, and for all that were written in ``span_ns``."""
+        lives = Lives(flows)
+        for source in self._sources:
+            label = self._labels[source.path]
+            strace = offset_of(label) if label is not None else None
+            known_ns = strace.ns if strace is not None and strace.consistent and strace.shown_ns is not None else 0
+            try:
+                file = read_log(source, FlowLines(lives, known_ns, span_ns))
+            except InputError as error:
+                self.unreadable.append(error)
+                continue
+            clock = clock_of(file, lives, strace)
+            self.read.append((file, clock))
+            for flow_id, placed in lines_of_flows(file, clock, lives).items():
+                self._lines.setdefault(flow_id, []).extend(placed)
+
+    def label_of(self, file: LogFile) -> str | None:
+        """What the user calls it."""
+        return self._labels[file.path]
+
+    def of_flow(self, flow_id: int) -> list[Placed]:
+        """The lines about a flow, those with a time in its order, the others after them."""
+        return sorted(self._lines.get(flow_id, ()), key=lambda placed: (placed.ns is None, placed.ns or 0))
+
+    def complete(self, flow: Flow, row: FlowReport) -> FlowReport:
+        """The row with its lines."""
+        lines = self.of_flow(int(flow.id))
+        return replace(
+            row, logs=[_line(placed, flow) for placed in lines[:MAX_LINES]], more_logs=len(lines[MAX_LINES:])
+        )
+
+    def reports(self) -> list[LogReport]:
+        """One for each log."""
+        about: dict[int, set[int]] = {}
+        for lines in self._lines.values():
+            for placed in lines:
+                about.setdefault(id(placed.file), set()).add(placed.line.number)
+        return [self._report(file, clock, len(about.get(id(file), ()))) for file, clock in self.read]
+
+    def _report(self, file: LogFile, clock: LogClock, about: int) -> LogReport:
+        return LogReport(
+            file=file.path,
+            label=self._labels[file.path],
+            lines=file.lines,
+            unread=file.unread,
+            first_unread=f"{file.path}:{file.first_unread[0]}" if file.first_unread else None,
+            formats=list(file.formats),
+            stamps=KIND_NAMES.get(clock.kind),
+            about_flows=about,
+            left_out=file.left_out,
+            clock_source=clock.source,
+            clock_offset_ns=clock.residual_ns if clock.known and clock.kind in KIND_NAMES else None,
+            clock_error_ns=clock.error_ns,
+            zone_ns=clock.zone_ns,
+            start_ns=clock.start_ns,
+            matched_lines=clock.lines,
+            trouble=file.trouble or None,
+        )
+
+
+def _line(placed: Placed, flow: Flow) -> LogLineReport:
+    since = None
+    if placed.ns is not None:
+        since = placed.ns - int(flow.syn_ns if flow.syn_ref else flow.first_ns)
+    return LogLineReport(
+        where=f"{placed.file.path}:{placed.line.number}",
+        ns=placed.ns,
+        since_syn_ns=since,
+        error_ns=placed.error_ns,
+        text=placed.line.says(),
+        more_lines=placed.line.more_lines,
+    )
