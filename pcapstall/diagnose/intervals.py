@@ -13,6 +13,7 @@ from pcapstall.diagnose.sight import (
     answers_otherwise,
     is_one_sided,
     lacks_rest,
+    may_be_cut_off,
     misses_bytes,
     partial_has_first,
     speaks_otherwise,
@@ -244,11 +245,13 @@ class Intervals:
         client = flow.client()
         server = flow.server()
         if flow.server_hello_first_ref != 0:
-            if client.app_data_ref == 0 and not misses_bytes(client) and not lacks_rest(flow, tls_server(flow)):
+            if client.app_data_ref != 0 or misses_bytes(client) or lacks_rest(flow, tls_server(flow)):
+                return
+            if not may_be_cut_off(flow, peer_of(tls_server(flow)), flow.server_hello_first_ns):
                 self.open_sh_cfin = self._opened(flow.server_hello_first_ns, until_alert(flow, end_ns))
             return
         if flow.client_hello_last_ref == 0:
-            if misses_bytes(client) or server.app_data_ref != 0:
+            if misses_bytes(client) or server.app_data_ref != 0 or may_be_cut_off(flow, client, flow.first_ns):
                 return
             if flow.partial_hello_ref != 0:
                 self.open_ch_span = self._opened(flow.partial_hello_ns, end_ns)

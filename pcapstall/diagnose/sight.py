@@ -6,7 +6,7 @@ what would be open otherwise.
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import FLAG_TLS_DUE, Flow, HalfFlow
+from pcapstall.flows.flow import FLAG_SNAPLEN_CUT, FLAG_TLS_DUE, Flow, HalfFlow
 from pcapstall.flows.holes import has_hole_before
 from pcapstall.wire.tls_names import FATAL
 
@@ -53,6 +53,11 @@ def lacks_rest(flow: Flow, half: HalfFlow) -> bool:
     if flow.syn_ref != 0 or flow.syn_ack_ref != 0:
         return False
     return half.retransmits == 0 and half.acked_offset < half.next_offset
+
+
+def may_be_cut_off(flow: Flow, half: HalfFlow, since_ns: i64) -> bool:
+    """Whether what ``half`` owes may be among the bytes that the snap length cut off, for it sent some since then."""
+    return flow.flags & FLAG_SNAPLEN_CUT != 0 and half.payload_bytes > 0 and half.last_payload_ns >= since_ns
 
 
 def speaks_otherwise(flow: Flow) -> bool:

@@ -57,6 +57,8 @@ FLAG_CLOSED_EARLY: Final = 0x200
 """It was watched no longer than until ``closed_ns``, to keep the table within its bounds."""
 FLAG_TLS_DUE: Final = 0x400
 """What was said before is to be followed by TLS: STARTTLS and the like, a tunnel to port 443."""
+FLAG_CLEAR_FLIGHT: Final = 0x800
+"""Handshake messages went in the clear behind a ServerHello that could not be read: older than TLS 1.3."""
 
 MAX_FLOWS: Final = 100_000
 """Most flows that are followed at once, unless the user says otherwise."""

@@ -8,22 +8,24 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from pcapstall.flows.alerts import confirm_alert, note_alert
 from pcapstall.flows.flow import (
     BY_CLIENT_HELLO,
     BY_FIRST_SEEN,
     BY_PORT,
     FLAG_CERTIFICATE,
+    FLAG_CLEAR_FLIGHT,
     FLAG_EARLY_DATA,
     FLAG_UNREADABLE,
     IGNORED,
     NEVER,
-    Alert,
     Flow,
     HalfFlow,
     Limits,
     peer_of,
 )
 from pcapstall.flows.head import Arrival
+from pcapstall.flows.holes import has_hole_before
 from pcapstall.flows.notes import drop_notes
 from pcapstall.flows.roles import first_payload_ns, hello_receiver, hello_sender, is_slow
 from pcapstall.wire.tls_event import (
@@ -36,7 +38,7 @@ from pcapstall.wire.tls_event import (
     HANDSHAKE_UNREAD,
     TlsEvent,
 )
-from pcapstall.wire.tls_hello import parse_client_hello, parse_server_hello
+from pcapstall.wire.tls_hello import ServerHello, begins_hello_retry, parse_client_hello, parse_server_hello
 from pcapstall.wire.tls_names import is_tls13
 
 TAG_LEN: Final = 16
@@ -46,7 +48,6 @@ FINISHED_LEN_MIN: Final = 4 + 32 + 1
 """Least length of what a TLS 1.3 record with a Finished encrypts: header, SHA-256 hash, content type."""
 ALERT_LEN: Final = 2 + 1
 """The same of an alert without padding: level and description, content type (RFC 8446 section 5.2)."""
-ALERTS_MAX: Final = 16
 
 _CLIENT_HELLO: Final = 1
 _SERVER_HELLO: Final = 2
@@ -74,11 +75,11 @@ class TlsEvents:
         elif kind == CHANGE_CIPHER_SPEC:
             self._change_cipher_spec(half, now)
         elif kind == ALERT or kind == ENCRYPTED_ALERT:
-            first = self._arrival(half, self.event.first_offset, now)
-            self._alert(half, kind == ENCRYPTED_ALERT, first.ns, first.ref)
+            event = self.event
+            first = self._arrival(half, event.first_offset, now)
+            note_alert(half, event.level, event.description, kind == ENCRYPTED_ALERT, first.ns, first.ref)
         elif kind == HANDSHAKE_UNREAD:
-            if self.event.type == _CLIENT_HELLO:
-                self._partial_hello(half, now)
+            self._unread(half, now)
         elif kind == BAD:
             half.flow.flags |= FLAG_UNREADABLE
             half.phase = IGNORED
@@ -119,8 +120,8 @@ class TlsEvents:
             head = half.head
             if reader is not None and head is not None and reader.message_type == _CLIENT_HELLO:
                 self._note_partial(flow, head.arrival(reader.message_offset))
-        self._confirm_alert(flow.opener)
-        self._confirm_alert(flow.answerer)
+        confirm_alert(flow.opener)
+        confirm_alert(flow.answerer)
 
     def settle(self, flow: Flow) -> None:
         """The handshake is over: forget its segments, unless something in it was slow."""
@@ -150,6 +151,15 @@ class TlsEvents:
             last = self._arrival(half, self.event.last_offset, now)
             flow.server_flight_last_ns = last.ns
             flow.server_flight_last_ref = last.ref
+        if flow.server_hello is None and kind > _SERVER_HELLO:
+            flow.flags |= FLAG_CLEAR_FLIGHT
+
+    def _unread(self, half: HalfFlow, now: Arrival) -> None:
+        """A hello that is over and was not read. If all of it came, its bytes were cut off, and it has its times."""
+        if not has_hole_before(half.holes, self.event.last_offset + 1):
+            self._message(half, now)
+        elif self.event.type == _CLIENT_HELLO:
+            self._partial_hello(half, now)
 
     def _client_hello(self, half: HalfFlow, now: Arrival) -> None:
         """The first ClientHello, or the one that answers a HelloRetryRequest."""
@@ -173,7 +183,8 @@ class TlsEvents:
         flow.client_hello_last_ns = last.ns
         flow.client_hello_last_ref = last.ref
         flow.partial_hello_ref = 0
-        flow.client_hello = parse_client_hello(self.event.body)
+        if self.event.kind == HANDSHAKE:
+            flow.client_hello = parse_client_hello(self.event.body)
         half.ack_watch = self.event.last_offset + 1
         server = peer_of(half)
         flow.server_tls_offset = 0
@@ -191,8 +202,11 @@ class TlsEvents:
             return
         first = self._arrival(half, self.event.first_offset, now)
         last = self._arrival(half, self.event.last_offset, now)
-        hello = parse_server_hello(self.event.body)
-        if hello.is_hello_retry and flow.hello_retry_ref == 0:
+        hello: ServerHello | None = None
+        is_retry = begins_hello_retry(self.event.body)
+        if self.event.kind == HANDSHAKE:
+            hello = parse_server_hello(self.event.body)
+        if is_retry and flow.hello_retry_ref == 0:
             flow.hello_retry_ns = first.ns
             flow.hello_retry_ref = first.ref
             return
@@ -214,11 +228,8 @@ class TlsEvents:
         flow = half.flow
         if flow.client_finished_ref != 0 or half is not hello_sender(flow):
             return
-        hello = flow.server_hello
-        if hello is None or is_tls13(hello.version):
-            return
-        first = self._arrival(half, self.event.first_offset, now)
-        self._client_finished(flow, first)
+        if flow.server_hello_first_ref != 0 and not _is_modern(flow):
+            self._client_finished(flow, self._arrival(half, self.event.first_offset, now))
 
     def _client_finished(self, flow: Flow, first: Arrival) -> None:
         flow.client_finished_ns, flow.client_finished_ref = first.ns, first.ref
@@ -229,7 +240,7 @@ class TlsEvents:
         flow = half.flow
         first = self._arrival(half, self.event.first_offset, now)
         hello = flow.server_hello
-        modern: bool = hello is not None and is_tls13(hello.version)
+        modern = _is_modern(flow)
         tag_len: i64 = TAG_LEN
         if hello is not None and hello.cipher == TLS_AES_128_CCM_8_SHA256:
             tag_len = CCM_8_TAG_LEN
@@ -260,35 +271,11 @@ class TlsEvents:
         flow = half.flow
         if half.app_data_ref != 0:
             return
-        hello = flow.server_hello
-        if hello is not None and is_tls13(hello.version) and flow.client_finished_ref == 0:
+        if flow.client_finished_ref == 0 and _is_modern(flow):
             return
         half.app_data_ns, half.app_data_ref = ns, ref
         if not flow.settled:
             self.settle(flow)
-
-    def _alert(self, half: HalfFlow, encrypted: bool, ns: i64, ref: i64) -> None:
-        flow = half.flow
-        if half.alert_ref == 0:
-            half.alert_ns = ns
-            half.alert_ref = ref
-        alerts = flow.alerts
-        if alerts is None:
-            alerts = []
-            flow.alerts = alerts
-        if len(alerts) >= ALERTS_MAX:
-            return
-        from_client: bool = half is flow.client()
-        if encrypted:
-            alerts.append(Alert(from_client, -1, -1, True, ns, ref))
-        else:
-            alerts.append(Alert(from_client, self.event.level, self.event.description, False, ns, ref))
-
-    def _confirm_alert(self, half: HalfFlow) -> None:
-        """A last record of an alert's length, and then the close: it was one."""
-        if half.alert_candidate and (half.fin_ref != 0 or half.rst_ref != 0):
-            half.alert_candidate = False
-            self._alert(half, True, half.candidate_ns, half.candidate_ref)
 
     def _partial_hello(self, half: HalfFlow, now: Arrival) -> None:
         flow = half.flow
@@ -298,3 +285,11 @@ class TlsEvents:
     def _note_partial(self, flow: Flow, arrival: Arrival) -> None:
         if flow.partial_hello_ref == 0:
             flow.partial_hello_ns, flow.partial_hello_ref = arrival.ns, arrival.ref
+
+
+def _is_modern(flow: Flow) -> bool:
+    """Whether the server chose TLS 1.3: all behind its ServerHello is encrypted, also where that could not be read."""
+    hello = flow.server_hello
+    if hello is None:
+        return flow.server_hello_first_ref != 0 and flow.flags & FLAG_CLEAR_FLIGHT == 0
+    return is_tls13(hello.version)

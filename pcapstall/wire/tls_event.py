@@ -53,7 +53,8 @@ class TlsEvent:
         self.level: i64 = -1
         self.description: i64 = -1
         self.body: bytes = b""
-        """A whole hello: with the 4-byte handshake header, or the SSLv2 record header."""
+        """A whole hello: with the 4-byte handshake header, or the SSLv2 record header. Of an unread one what there is
+        up to the end of its random, without a hole."""
         self.reason: str = ""
 
     def fill(self, kind: i64, kind_type: i64, first_offset: i64, last_offset: i64, length: i64) -> None:

@@ -25,6 +25,8 @@ _HELLO_RETRY_RANDOM: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a2
 _BODY_OFFSET: Final = 4
 _RANDOM_OFFSET: Final = 6
 _SESSION_ID_OFFSET: Final = 38
+_RANDOM_LEN_MIN: Final = 8
+"""So much of a random is no chance."""
 
 
 @final
@@ -60,6 +62,12 @@ def resumed(client: ClientHello, server: ServerHello, certificate_seen: bool) ->
     if is_tls13(server.version):
         return server.psk_selected
     return len(client.session_id) > 0 and client.session_id == server.session_id and not certificate_seen
+
+
+def begins_hello_retry(beginning: bytes) -> bool:
+    """Whether a ServerHello of which no more than ``beginning`` was captured is a HelloRetryRequest."""
+    random = beginning[_RANDOM_OFFSET:_SESSION_ID_OFFSET]
+    return len(random) >= _RANDOM_LEN_MIN and _HELLO_RETRY_RANDOM.startswith(random)
 
 
 def parse_server_hello(message: bytes) -> ServerHello:

@@ -35,6 +35,8 @@ DEAD: Final = 10
 RECORD_HEADER_LEN: Final = 5
 MESSAGE_HEADER_LEN: Final = 4
 PEEK_LEN: Final = 6
+BEGINNING_LEN: Final = 38
+"""Header, version and random of a hello."""
 
 # legacy_version, random, session id length, and the rest of either hello: no body is shorter.
 _HELLO_MIN: Final = 38
@@ -72,6 +74,8 @@ class MessageReader:
         """Body bytes of the message still to come."""
         self.collected: bytearray | None = None
         """What there is of a hello."""
+        self.beginning: bytes = b""
+        """What there was of a hello before the first hole in it, up to its random."""
 
     @final
     def tell_record(self, kind: i64, event: TlsEvent) -> None:
@@ -94,6 +98,7 @@ class MessageReader:
         self.message_left = 0
         self.collected = None
         self.unread = False
+        self.beginning = b""
 
     @final
     def begin_messages(self, event: TlsEvent) -> bool:
@@ -246,9 +251,7 @@ class MessageReader:
         skipped: i64 = to - self.offset
         if skipped > self.message_left:
             skipped = self.message_left
-        if self.collected is not None:
-            self.collected = None
-            self.unread = True
+        self.leave_unread()
         self.offset += skipped
         self.message_left -= skipped
         if self.message_left == 0:
@@ -256,6 +259,15 @@ class MessageReader:
             return True
         self.end_of_record()
         return False
+
+    @final
+    def leave_unread(self) -> None:
+        """Collect no more of the hello that has begun; only its extent will be told."""
+        collected = self.collected
+        if collected is not None:
+            self.beginning = bytes(collected[:BEGINNING_LEN])
+            self.collected = None
+            self.unread = True
 
     @final
     def end_collected(self, event: TlsEvent) -> None:
@@ -272,6 +284,7 @@ class MessageReader:
         kind: i64 = HANDSHAKE
         if self.unread:
             kind = HANDSHAKE_UNREAD
+            body = self.beginning
         event.fill(kind, self.message_type, self.message_offset, self.offset - 1, self.message_len)
         event.body = body
         self.drop_message()

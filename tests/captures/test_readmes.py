@@ -145,8 +145,6 @@ FAULTS: dict[tuple[str, str], str] = {
     ("outcomes", "happy-eyeballs/expected"): "a SYN whose sibling connected is raced, though the capture ends soon",
     ("points", "any-interface-copies/expected"): "the client's TTL is 64 where the flow is measured, the server's 63",
     ("app_data", "mtu-black-hole/expected"): "a record of the encrypted flight behind a hole is no application data",
-    ("alerts", "hello-retry-request/expected"): "the server's alert, inferred later, stands behind the client's",
-    ("alerts", "hello-retry-request/expected_server"): "the server's alert, inferred later, stands behind the client's",
     ("trust", "two-interfaces/expected"): "dumpcap writes a batch of each interface in turns: no clock stepped back",
 }
 """What is known to be wrong, by test and golden file."""
