@@ -1,7 +1,38 @@
 """pcapstall explains TLS stalls: which step of a connection was late, and whose time it was.
 
 The packages are a ladder (docs/decisions/0002-ladder.md), each imports only what stands below it. Importing this one
-loads nothing: `pcapstall.pipeline` is the way in from Python, `pcapstall.cli` the command line.
+loads nothing: `analyze` is the way in from Python, `pcapstall.cli` the command line.
 """
 
 __version__ = "0.1.0"
+__all__ = ("__version__", "analyze")
+
+TYPE_CHECKING = False  # typing itself would be an import
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
+
+    from pcapstall.report.model import Report
+
+
+def analyze(
+    captures: "str | PathLike[str] | Sequence[str | PathLike[str]]",
+    *,
+    straces: "Iterable[str | PathLike[str]]" = (),
+    slow: "Iterable[str]" = (),
+    at: str = "",
+    tls_ports: "Iterable[int]" = (),
+    filter_text: str | None = None,
+) -> "Report":
+    """The report of ``captures``: one file, several of one ring in any order, or glob patterns, read as one.
+
+    ``straces`` are straces of either end; ``slow`` is what `--slow` takes (``["ch_ack=200ms"]``); ``at`` is ``client``
+    or ``server`` when you know where the capture was taken; ``tls_ports`` are server ports that speak TLS though no
+    ClientHello to them was seen; ``filter_text`` narrows the flows, as `--filter` does.
+
+    `Report.flows` has every flow, healthy or not, in a list. Raises `pcapstall.core.errors.InputError` when a file
+    cannot be read, and `UsageError` for arguments that mean nothing; both are `PcapstallError`.
+    """
+    from pcapstall.pipeline import api  # half of the package, and only now
+
+    return api.analyze(captures, straces=straces, slow=slow, at=at, tls_ports=tls_ports, filter_text=filter_text)

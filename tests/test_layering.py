@@ -25,7 +25,7 @@ BELOW: dict[str, set[str]] = {
 for _name in ("match", "diagnose", "report", "pipeline", "cli"):
     BELOW[_name] = set(BELOW)
 
-TOP = {"pcapstall": set[str](), "pcapstall._build": set[str](), "pcapstall.__main__": {"cli"}}
+TOP = {"pcapstall": {"pipeline", "report"}, "pcapstall._build": set[str](), "pcapstall.__main__": {"cli"}}
 """Modules outside the packages. `pcapstall.__version__` may be read from anywhere."""
 
 LIGHT = {

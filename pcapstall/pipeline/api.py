@@ -1,0 +1,47 @@
+"""`pcapstall.analyze`: the analysis as one typed call, with errors raised instead of collected.
+
+The command line does not come here: it goes on where one of several files cannot be read, and shows how far it is.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from pcapstall.core.errors import UsageError
+from pcapstall.pipeline.analysis import Options, analyse
+from pcapstall.pipeline.select import select
+from pcapstall.pipeline.straces import StraceFile
+from pcapstall.report.conditions import FailConditions
+from pcapstall.report.filter import compile_filter
+from pcapstall.report.model import Report
+from pcapstall.report.thresholds import parse_thresholds
+
+Path = str | os.PathLike[str]
+
+
+def analyze(
+    captures: Path | Sequence[Path],
+    *,
+    straces: Iterable[Path] = (),
+    slow: Iterable[str] = (),
+    at: str = "",
+    tls_ports: Iterable[int] = (),
+    filter_text: str | None = None,
+) -> Report:
+    """See `pcapstall.analyze`, which only passes its arguments on."""
+    names = [captures] if isinstance(captures, (str, os.PathLike)) else captures
+    if at not in ("", "client", "server"):
+        raise UsageError(f"at={at!r}: a capture is taken at the client or at the server")
+    keep = compile_filter(filter_text) if filter_text is not None else None
+    options = Options(
+        thresholds_ns=parse_thresholds(slow),
+        at=at,
+        tls_ports=frozenset(tls_ports),
+        all_flows=True,
+        straces=[StraceFile(os.fspath(path)) for path in straces],
+    )
+    analysis = analyse([os.fspath(name) for name in names], options)
+    for error in analysis.unreadable:
+        raise error
+    chosen = select(analysis, keep, FailConditions(()), True, filter_text)
+    return replace(chosen, flows=list(chosen.flows))
