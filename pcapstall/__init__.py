@@ -19,20 +19,32 @@ def analyze(
     captures: "str | PathLike[str] | Sequence[str | PathLike[str]]",
     *,
     straces: "Iterable[str | PathLike[str]]" = (),
+    logs: "Iterable[str | PathLike[str]]" = (),
     slow: "Iterable[str]" = (),
     at: str = "",
     tls_ports: "Iterable[int]" = (),
+    max_flows: int | None = None,
     filter_text: str | None = None,
 ) -> "Report":
     """The report of ``captures``: one file, several of one ring in any order, or glob patterns, read as one.
 
-    ``straces`` are straces of either end; ``slow`` is what `--slow` takes (``["ch_ack=200ms"]``); ``at`` is ``client``
-    or ``server`` when you know where the capture was taken; ``tls_ports`` are server ports that speak TLS though no
-    ClientHello to them was seen; ``filter_text`` narrows the flows, as `--filter` does.
+    ``straces`` and ``logs`` are of either end (``"outbound=FILE"`` gives one a label); ``slow`` is what `--slow` takes
+    (``["ch_ack=200ms"]``); ``at`` is ``client`` or ``server`` when you know where the capture was taken; ``tls_ports``
+    are server ports that speak TLS though no ClientHello to them was seen; ``max_flows`` is how many are followed at
+    once; ``filter_text`` narrows the flows, as `--filter` does.
 
     `Report.flows` has every flow, healthy or not, in a list. Raises `pcapstall.core.errors.InputError` when a file
     cannot be read, and `UsageError` for arguments that mean nothing; both are `PcapstallError`.
     """
     from pcapstall.pipeline import api  # half of the package, and only now
 
-    return api.analyze(captures, straces=straces, slow=slow, at=at, tls_ports=tls_ports, filter_text=filter_text)
+    return api.analyze(
+        captures,
+        straces=straces,
+        logs=logs,
+        slow=slow,
+        at=at,
+        tls_ports=tls_ports,
+        max_flows=max_flows,
+        filter_text=filter_text,
+    )

@@ -1,4 +1,4 @@
-"""`pcapstall.analyze`: what docs/api.md shows runs and prints what it shows; arguments, errors, and the public names."""
+"""`pcapstall.analyze`: what docs/api.md shows runs and prints just that; arguments, errors, and the public names."""
 
 import contextlib
 import inspect
@@ -63,6 +63,9 @@ def test_arguments() -> None:
     assert [flow.id for flow in report.flows] == [3, 4]
     assert report.totals.flows == 2
     assert len(list(pcapstall.analyze(RING).flows)) == 13
+    assert pcapstall.analyze(RING, max_flows=1).warnings
+    log = ROOT / "captures" / "stalled-client-hello" / "inbound.log"
+    assert [log.label for log in pcapstall.analyze(LOST, logs=[f"in={log}"]).logs] == ["in"]
     assert len(list(pcapstall.analyze(str(RING[0]).replace("072731", "*")).flows)) == 13
     assert {field.name for field in fields(report)} >= {field.name for field in fields(Report)}
 

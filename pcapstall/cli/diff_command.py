@@ -38,6 +38,7 @@ from pcapstall.report.to_changes import FORMATS, render_changes
     options.slow_option,
     options.at_option,
     options.tls_option,
+    options.max_flows_option,
     click.option(
         "--fail-if",
         multiple=True,
@@ -54,13 +55,15 @@ def command(
     slow: tuple[str, ...],
     at: str | None,
     tls_ports: tuple[int, ...],
+    max_flows: int,
     fail_if: tuple[str, ...],
 ) -> int:
     """Compare two reports: new and gone stalls, percentiles side by side, outcomes.
 
     BEFORE and AFTER are each a capture, a pattern for the files of one ring, or a report that was written with
     pcapstall report -f json (or jsonl). Flows are never matched across time: stalls are counted by server name (or
-    server), interval and cause. --slow, --at and --tls are for captures; a report was judged when it was made.
+    server), interval and cause. A report was judged when it was made: --slow, --at, --tls and --max-flows are for
+    captures.
 
     \b
     Exit status: 0 done, 1 a --fail-if condition holds, 2 wrong usage, 3 an input cannot be read.
@@ -71,7 +74,11 @@ def command(
     keep = compile_filter(filter_text) if filter_text is not None else None
     conditions = ChangeConditions(fail_if)
     how = Options(
-        thresholds_ns=parse_thresholds(slow), at=at or "", tls_ports=frozenset(tls_ports), all_flows=True
+        thresholds_ns=parse_thresholds(slow),
+        at=at or "",
+        tls_ports=frozenset(tls_ports),
+        all_flows=True,
+        max_flows=max_flows,
     )
     names = (before, after)
     check_inputs(names)

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from pcapstall.core.errors import UsageError
+from pcapstall.flows.flow import MAX_FLOWS
 from pcapstall.pipeline.analysis import Options, analyse
+from pcapstall.pipeline.given import parse_given
 from pcapstall.pipeline.select import select
-from pcapstall.pipeline.straces import StraceFile
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.filter import compile_filter
 from pcapstall.report.model import Report
@@ -23,9 +24,11 @@ def analyze(
     captures: Path | Sequence[Path],
     *,
     straces: Iterable[Path] = (),
+    logs: Iterable[Path] = (),
     slow: Iterable[str] = (),
     at: str = "",
     tls_ports: Iterable[int] = (),
+    max_flows: int | None = None,
     filter_text: str | None = None,
 ) -> Report:
     """See `pcapstall.analyze`, which only passes its arguments on."""
@@ -38,7 +41,9 @@ def analyze(
         at=at,
         tls_ports=frozenset(tls_ports),
         all_flows=True,
-        straces=[StraceFile(os.fspath(path)) for path in straces],
+        straces=[parse_given(os.fspath(path)) for path in straces],
+        logs=[parse_given(os.fspath(path)) for path in logs],
+        max_flows=MAX_FLOWS if max_flows is None else max_flows,
     )
     analysis = analyse([os.fspath(name) for name in names], options)
     for error in analysis.unreadable:

@@ -21,6 +21,8 @@ from pcapstall.report.model import (
     Evidence,
     FlowReport,
     HealthySummary,
+    LogLineReport,
+    LogReport,
     ProcessReport,
     Report,
     StraceReport,
@@ -61,6 +63,8 @@ def read_report(path: str, data: bytes) -> Report:
             flows=rows,
             healthy=HealthySummary(0, {}, {}, {}),
             totals=tally.totals(),
+            warnings=tuple(_list(_text)(head.get("warnings", []))),
+            logs=tuple(_list(_object(LogReport, _LOG))(head.get("logs", []))),
         )
     except _WrongKeyError as error:
         raise InputError(path, str(error)) from error
@@ -92,7 +96,7 @@ def _parsed(path: str, data: bytes, line: int) -> Any:
 
 
 def _flow(found: Any) -> FlowReport:
-    flow: FlowReport = _object(FlowReport, _FLOW)(found)
+    flow: FlowReport = _object(FlowReport, _FLOW, "logs", "more_logs")(found)
     return flow
 
 
@@ -102,17 +106,20 @@ def _get(found: Mapping[str, Any], key: str) -> Any:
     return found[key]
 
 
-def _object(kind: Callable[..., Any], readers: Mapping[str, Reader]) -> Reader:
-    """Reads an object into a dataclass whose fields are the keys."""
+def _object(kind: Callable[..., Any], readers: Mapping[str, Reader], *optional: str) -> Reader:
+    """Reads an object into a dataclass whose fields are the keys; those that are ``optional`` need not be there."""
 
     def read(found: Any) -> Any:
         _check(found, dict, "an object")
         values = {}
         for name, reader in readers.items():
+            if name in optional and name not in found:
+                continue
+            value = _get(found, name)
             try:
-                values[name] = reader(_get(found, name))
+                values[name] = reader(value)
             except _WrongKeyError as error:
-                raise _WrongKeyError(str(error) if name not in found else f"{name!r}: {error}") from None
+                raise _WrongKeyError(f"{name!r}: {error}") from None
         return kind(**values)
 
     return read
@@ -189,6 +196,17 @@ _ALERT: Final = _object(
 _EVIDENCE: Final = _object(
     Evidence, {"text": _text, "frames": _list(_integer), "file": _MAYBE_INTEGER, "strace": _list(_text)}
 )
+_LOG_LINE: Final = _object(
+    LogLineReport,
+    {
+        "where": _text,
+        "ns": _maybe(_stamp),
+        "since_syn_ns": _MAYBE_INTEGER,
+        "error_ns": _MAYBE_INTEGER,
+        "text": _text,
+        "more_lines": _integer,
+    },
+)
 _SPECIAL: Final[dict[str, Reader]] = {
     "id": _integer,
     "first_frame": _integer,
@@ -204,6 +222,8 @@ _SPECIAL: Final[dict[str, Reader]] = {
     "preamble_ns": _MAYBE_INTEGER,
     "server_timer_ns": _MAYBE_INTEGER,
     "evidence": _list(_EVIDENCE),
+    "logs": _list(_LOG_LINE),
+    "more_logs": _integer,
     **dict.fromkeys(("client", "server", "direction_source", "capture_point", "tcp_outcome"), _text),
 }
 _FLOW: Final = {field.name: _SPECIAL.get(field.name, _MAYBE_TEXT) for field in fields(FlowReport)}
@@ -228,4 +248,12 @@ _STRACE: Final[dict[str, Reader]] = {
     "clock_offset_ns": _MAYBE_INTEGER,
     "clock_error_ns": _MAYBE_INTEGER,
     "unmatched_sockets": _list(_text),
+}
+_LOG: Final[dict[str, Reader]] = {
+    **dict.fromkeys(("file", "clock_source"), _text),
+    **dict.fromkeys(("label", "first_unread", "stamps", "trouble"), _MAYBE_TEXT),
+    **dict.fromkeys(("lines", "unread", "about_flows", "left_out", "matched_lines"), _integer),
+    **dict.fromkeys(("clock_offset_ns", "clock_error_ns", "zone_ns"), _MAYBE_INTEGER),
+    "formats": _list(_text),
+    "start_ns": _maybe(_stamp),
 }

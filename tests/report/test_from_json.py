@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.core.errors import InputError
+from pcapstall.pipeline import Options, analyse
+from pcapstall.pipeline.given import parse_given
 from pcapstall.report import to_json
 from pcapstall.report.from_json import read_report
 from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions
+
+CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 
 
 def written(render: Callable[..., None] = to_json.render) -> bytes:
@@ -28,6 +33,7 @@ def written(render: Callable[..., None] = to_json.render) -> bytes:
 def compared(report: Report) -> dict[str, Any]:
     """All that JSON has of a report."""
     values = {field.name: getattr(report, field.name) for field in fields(report)}
+    values |= {"warnings": list(report.warnings), "logs": list(report.logs)}
     return values | {"flows": list(report.flows), "healthy": None, "totals": None, "thresholds_ns": None}
 
 
@@ -40,6 +46,19 @@ def test_what_was_written_is_read(render: Callable[..., None]) -> None:
     assert dict(after.thresholds_ns) == dict(before.thresholds_ns)
     assert after.totals.flows == len(list(before.flows))
     assert after.totals.stalled == sum(flow.stalled is not None for flow in before.flows)
+
+
+def test_what_was_said_of_logs_is_read() -> None:
+    capture = CAPTURES / "stalled-client-hello"
+    logs = [parse_given(f"inbound={capture / 'inbound.log'}")]
+    made = analyse([str(capture / "capture.pcap")], Options(all_flows=True, logs=logs))
+    made = replace(made, flows=list(made.flows), warnings=["one warning"])
+    assert made.logs
+    assert any(flow.logs for flow in made.flows)
+    out = io.StringIO()
+    to_json.render(made, out, RenderOptions())
+    again = read_report("x", out.getvalue().encode())
+    assert compared(again) == {name: value for name, value in compared(made).items() if name in compared(again)}
 
 
 def changed(*path: Any, to: Any = None, drop: bool = False) -> bytes:
