@@ -164,7 +164,7 @@ class Interface:
         # Both counts are of the same losses, where a file has both.
         dropped = max(self._statistics_dropped, self._packets_dropped)
         return InterfaceInfo(
-            index=self.index,
+            number=self.index,
             linktype=linktype_name(int(self.linktype)),
             name=self.name,
             description=self.description,

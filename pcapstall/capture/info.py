@@ -1,13 +1,12 @@
 """What is known about a capture once it was read: its format, its clock, its losses, what was wrong with it.
 
-Plain frozen data for the report. Nothing here reads a file.
+Plain data for the report that nobody changes. Nothing here reads a file.
 """
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class CaptureWarning:
+class CaptureWarning(NamedTuple):
     """Something in a capture that is not as it should be; reading went on or ended, but nothing was raised."""
 
     file: str
@@ -19,7 +18,7 @@ class CaptureWarning:
     needed: int = -1
     """Bytes (or the value) needed; -1 when there is nothing to compare."""
     got: int = -1
-    count: int = 1
+    records: int = 1
     """How many records it is true of; ``frame`` and ``offset`` are of the first."""
 
     def __str__(self) -> str:
@@ -29,15 +28,14 @@ class CaptureWarning:
         if place.startswith(","):
             place = ":" + place[1:]
         numbers = f": needed {self.needed}, got {self.got}" if self.needed >= 0 else ""
-        times = f" ({self.count} records, this is the first)" if self.count > 1 else ""
+        times = f" ({self.records} records, this is the first)" if self.records > 1 else ""
         return f"{self.file}{place}: {self.what}{numbers}{times}"
 
 
-@dataclass(frozen=True)
-class InterfaceInfo:
+class InterfaceInfo(NamedTuple):
     """One interface that a capture describes."""
 
-    index: int
+    number: int
     """Counted over all sections of the file; `RecordCursor.interface`."""
     linktype: str
     name: str = ""
@@ -54,18 +52,16 @@ class InterfaceInfo:
     comments: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class PacketComment:
+class PacketComment(NamedTuple):
     """A comment that one or more records carry (ptcpdump writes the process and the pod there)."""
 
     frame: int
     """The first record with this text."""
     text: str
-    count: int = 1
+    records: int = 1
 
 
-@dataclass(frozen=True)
-class ClockSteps:
+class ClockSteps(NamedTuple):
     """How often the clock of a capture was seen to jump from one record to the next."""
 
     backward: int = 0
@@ -76,8 +72,7 @@ class ClockSteps:
     forward_max_ns: int = 0
 
 
-@dataclass(frozen=True)
-class CaptureInfo:
+class CaptureInfo(NamedTuple):
     """A summary of one capture, as far as it was read."""
 
     path: str
@@ -113,4 +108,4 @@ class CaptureInfo:
     packet_comments: tuple[PacketComment, ...] = ()
     processes: tuple[str, ...] = ()
     """``name (pid)`` from the process blocks that Apple's tcpdump writes."""
-    warnings: tuple[CaptureWarning, ...] = field(default=())
+    warnings: tuple[CaptureWarning, ...] = ()

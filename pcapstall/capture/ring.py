@@ -8,7 +8,6 @@ import glob
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
 from pcapstall.capture.info import CaptureInfo, CaptureWarning
@@ -47,10 +46,10 @@ class RingFile:
         info = self.cursor.info()
         own = tuple(remark for remark in remarks if remark.file == self.path)
         if own:
-            info = replace(info, warnings=own + info.warnings)
+            info = info._replace(warnings=own + info.warnings)
         if not self.reopens:
             return info
-        return replace(info, packets=0, first_ns=None, last_ns=None, snaplen_cut=0, unstamped=0, absurd_stamps=0)
+        return info._replace(packets=0, first_ns=None, last_ns=None, snaplen_cut=0, unstamped=0, absurd_stamps=0)
 
 
 class Ring:

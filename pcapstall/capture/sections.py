@@ -4,7 +4,6 @@ Follows draft-ietf-opsawg-pcapng: several sections, each with its own byte order
 themselves are read by `pcapng`, options by `blocks`.
 """
 
-from dataclasses import replace
 from typing import Final
 
 from mypy_extensions import i64
@@ -188,8 +187,7 @@ class SectionCursor(FileCursor):
     def info(self) -> CaptureInfo:
         """The summary of what was read so far."""
         texts = self._texts
-        return replace(
-            super().info(),
+        return super().info()._replace(
             byte_order="big" if self._first_big else "little",
             application=texts.application,
             os=texts.os,

@@ -7,7 +7,7 @@ collector is off: nothing in the flows' state makes cycles that die young.
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pcapstall
 from pcapstall.capture.captures import Captures, open_captures
@@ -20,9 +20,7 @@ from pcapstall.flows.table import FlowTable
 from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.given import GivenFile
-from pcapstall.pipeline.logs import Logs
 from pcapstall.pipeline.scan import FileCounts, Listener, Scan
-from pcapstall.pipeline.straces import Straces
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted
 from pcapstall.pipeline.trust import bounds_reached, capture_report, doubtful_files, loopback_files
@@ -31,6 +29,10 @@ from pcapstall.report.percentiles import Tally
 from pcapstall.report.thresholds import parse_thresholds
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import UdpDatagram
+
+if TYPE_CHECKING:
+    from pcapstall.pipeline.logs import Logs
+    from pcapstall.pipeline.straces import Straces
 
 NOTHING_LEFT_OUT: Final = HealthySummary(0, {}, {}, {})
 
@@ -100,8 +102,7 @@ def analyse(
     """
     options = options or Options()
     stage("opening the captures")
-    straces = Straces(options.straces) if options.straces else None
-    logs = Logs(options.logs) if options.logs else None
+    straces, logs = _open_straces(options.straces), _open_logs(options.logs)
     # Sockets and lines are matched with all flows, so that none is taken for another that was counted and let go.
     keep_all = options.all_flows or straces is not None or logs is not None
     collector = Collector(make_thresholds(options.thresholds_ns), keep_all)
@@ -123,6 +124,22 @@ def analyse(
         for texts in (straces, logs):
             if texts is not None:
                 texts.close()
+
+
+def _open_straces(files: Sequence[GivenFile]) -> "Straces | None":
+    if not files:
+        return None
+    from pcapstall.pipeline.straces import Straces  # as long to import as the rest, and most reports have none
+
+    return Straces(files)
+
+
+def _open_logs(files: Sequence[GivenFile]) -> "Logs | None":
+    if not files:
+        return None
+    from pcapstall.pipeline.logs import Logs  # for the same reason
+
+    return Logs(files)
 
 
 def _read(cursor: Captures, collector: Collector, ears: Listener, max_flows: int) -> tuple[Scan, Limits]:
@@ -151,8 +168,8 @@ def _put_together(
     findings: Findings,
     shown: LengthTally,
     options: Options,
-    straces: Straces | None,
-    logs: Logs | None,
+    straces: "Straces | None",
+    logs: "Logs | None",
     notices: Sequence[str],
 ) -> Analysis:
     t0_ns = min((capture.first_ns for capture in captures if capture.first_ns is not None), default=0)

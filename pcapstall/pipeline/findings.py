@@ -1,27 +1,30 @@
 """The flows that are shown, judged in the light of all others: once to be counted, and again for each row asked for.
 
-A row is made when somebody reads it and not kept, so that any number of flows passes through.
+A row is made when somebody reads it and not kept, so that any number of flows passes through. What only stalled and
+failed flows need is loaded with the first of them: the rules take as long to import as everything else together.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from pcapstall.diagnose.capture_point import UNKNOWN, PointFinder
-from pcapstall.diagnose.case import Case, Surroundings
-from pcapstall.diagnose.clocks import Clocks
-from pcapstall.diagnose.dns import DnsLog
-from pcapstall.diagnose.engine import Tried, diagnose, explain
 from pcapstall.diagnose.intervals import Intervals
-from pcapstall.diagnose.neighbours import Neighbours
 from pcapstall.diagnose.outcome import RACED, Outcome
-from pcapstall.diagnose.races import Races
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline.collect import Collector, can_stall
-from pcapstall.pipeline.logs import Logs
-from pcapstall.pipeline.straces import Straces
 from pcapstall.pipeline.tally import LengthTally
-from pcapstall.report.from_flow import flow_report
-from pcapstall.report.model import FlowReport
+
+if TYPE_CHECKING:
+    from pcapstall.diagnose.case import Case
+    from pcapstall.diagnose.dns import DnsLog
+    from pcapstall.diagnose.engine import Tried
+    from pcapstall.diagnose.races import Races
+    from pcapstall.pipeline.logs import Logs
+    from pcapstall.pipeline.straces import Straces
+    from pcapstall.pipeline.verdicts import Verdicts
+    from pcapstall.report.model import FlowReport
 
 
 class Findings:
@@ -33,10 +36,9 @@ class Findings:
         at: str,
         tls_ports: frozenset[int],
         show_all: bool = False,
-        straces: Straces | None = None,
-        logs: Logs | None = None,
+        straces: "Straces | None" = None,
+        logs: "Logs | None" = None,
     ) -> None:
-        self.dns = DnsLog()
         self._show_all = show_all
         """Whether flows that neither stalled nor failed are shown; they may be kept only to be matched."""
         self._straces = straces
@@ -44,12 +46,40 @@ class Findings:
         self._collector = collector
         self._at = at
         self._tls_ports = tls_ports
+        self._doubtful_files: frozenset[int] = frozenset()
         self._points = PointFinder(collector.knowledge, at)
-        self._surroundings: Surroundings | None = None
-        self._races: Races | None = None
+        self._candidates: list[Flow] = []
+        """All that were kept to be judged, shown or not."""
         self._flows: list[Flow] = []
         self._intervals = Intervals()
         self._outcome = Outcome()
+
+    @cached_property
+    def dns(self) -> "DnsLog":
+        """Lookups in the capture, which may have held a connection up."""
+        from pcapstall.diagnose.dns import DnsLog  # few captures have any
+
+        return DnsLog()
+
+    @cached_property
+    def _races(self) -> "Races":
+        from pcapstall.diagnose.races import Races  # asked about connections that failed
+
+        return Races(self._collector.knowledge)
+
+    @cached_property
+    def _verdicts(self) -> "Verdicts":
+        from pcapstall.pipeline.verdicts import Verdicts  # a row has one, a healthy capture has no row
+
+        return Verdicts(
+            self._collector.knowledge,
+            self.dns,
+            self._candidates,
+            self._tls_ports,
+            self._doubtful_files,
+            self._straces,
+            self._logs,
+        )
 
     def settle(
         self, loopback_files: frozenset[int] = frozenset(), doubtful_files: frozenset[int] = frozenset()
@@ -60,18 +90,15 @@ class Findings:
         stepped.
         """
         collector = self._collector
-        knowledge = collector.knowledge
-        self._points = PointFinder(knowledge, self._at, loopback_files)
-        self._surroundings = Surroundings(
-            knowledge, self.dns, Neighbours(knowledge), Clocks(collector.kept), self._tls_ports, doubtful_files
-        )
-        self._races = Races(knowledge)
+        self._points = PointFinder(collector.knowledge, self._at, loopback_files)
+        self._doubtful_files = doubtful_files
+        self._candidates = collector.kept
         shown = LengthTally()
         if self._straces is not None:
             self._straces.match(collector.kept)
         if self._logs is not None:
             self._logs.match(collector.kept, self._straces.offset_of if self._straces is not None else lambda _: None)
-        for flow in collector.kept:
+        for flow in self._candidates:
             stalled = self._judge(flow)
             if stalled or self._outcome.failed or self._show_all:
                 self._flows.append(flow)
@@ -89,10 +116,10 @@ class Findings:
             self._straces.record()
         return shown
 
-    def rows(self, t0_ns: int) -> Iterator[FlowReport]:
+    def rows(self, t0_ns: int) -> "Iterator[FlowReport]":
         """The rows in the order of the flows' ids."""
         for flow in self._flows:
-            yield self._row(flow, t0_ns)
+            yield self._verdicts.row(self._case(flow), t0_ns)
 
     def capture_points(self) -> Mapping[str, int]:
         """How many flows, shown or not, by capture point."""
@@ -106,28 +133,17 @@ class Findings:
             points[self._points.of_flow(flow)[0]] += 1
         return points
 
-    def explain(self, row: int) -> list[Tried]:
+    def explain(self, row: int) -> "list[Tried]":
         """Which rules were tried for a row, and why each held or did not; KeyError when there is no such row."""
         for flow in self._flows:
             if flow.id == row:
-                return explain(self._case(flow))
+                return self._verdicts.explain(self._case(flow))
         raise KeyError(row)
 
-    def _row(self, flow: Flow, t0_ns: int) -> FlowReport:
-        case = self._case(flow)
-        point = (case.point, case.point_confidence)
-        verdict = diagnose(case)
-        if self._straces is not None:
-            verdict = self._straces.judge(case, verdict)
-        row = flow_report(flow, self._intervals, self._outcome, verdict, point, t0_ns)
-        if self._straces is not None:
-            row = self._straces.complete(flow, row, verdict)
-        return row if self._logs is None else self._logs.complete(flow, row)
-
-    def _case(self, flow: Flow) -> Case:
-        assert self._surroundings is not None, "settle() comes first"
+    def _case(self, flow: Flow) -> "Case":
+        """``flow`` with its measures, which hold until the next flow is asked for."""
         self._judge(flow)
-        return Case(flow, self._intervals, self._outcome, self._points.of_flow(flow), self._surroundings)
+        return self._verdicts.case(flow, self._intervals, self._outcome, self._points.of_flow(flow))
 
     def _judge(self, flow: Flow) -> bool:
         """Measure ``flow`` again, in the light of the others; whether it stalled."""
@@ -135,9 +151,8 @@ class Findings:
         intervals, outcome = self._intervals, self._outcome
         intervals.measure(flow, collector.watched(flow))
         outcome.judge(flow, intervals)
-        if not flow.ack_ref and self._races is not None and not intervals.cut_by_capture:
-            if self._races.winner(flow) is not None:
-                outcome.lost_race()
+        if not flow.ack_ref and not intervals.cut_by_capture and self._races.winner(flow) is not None:
+            outcome.lost_race()
         stalled = intervals.judge(collector.thresholds, collector.knowledge.pair_of(flow).rtt_ns())
         if stalled and (not can_stall(outcome) or outcome.tcp == RACED):
             intervals.calm()

@@ -6,11 +6,10 @@ What is in them is not looked at here.
 import glob
 import os
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class GivenFile:
+class GivenFile(NamedTuple):
     """A strace or a log."""
 
     path: str

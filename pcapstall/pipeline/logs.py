@@ -4,7 +4,6 @@ Lines are shown and never judged: no verdict comes from here.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from pcapstall.core.errors import InputError
@@ -78,8 +77,8 @@ class Logs:
     def complete(self, flow: Flow, row: FlowReport) -> FlowReport:
         """The row with its lines."""
         lines = self.of_flow(int(flow.id))
-        return replace(
-            row, logs=[_line(placed, flow) for placed in lines[:MAX_LINES]], more_logs=len(lines[MAX_LINES:])
+        return row._replace(
+            logs=[_line(placed, flow) for placed in lines[:MAX_LINES]], more_logs=len(lines[MAX_LINES:])
         )
 
     def reports(self) -> list[LogReport]:

@@ -8,7 +8,6 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from pcapstall.core.errors import InputError
@@ -105,13 +104,13 @@ class Straces:
         found = self._of(flow, True) or self._of(flow, False)
         way = found[0].way if found else None
         if not isinstance(verdict, ProcessVerdict):
-            return replace(row, match=way) if way else row
+            return row._replace(match=way) if way else row
         lines = {fact.text: list(fact.lines) for fact in verdict.evidence if isinstance(fact, StraceFact)}
         evidence = [
-            replace(item, strace=lines[item.text]) if not item.frames and item.text in lines else item
+            item._replace(strace=lines[item.text]) if not item.frames and item.text in lines else item
             for item in row.evidence
         ]
-        return replace(row, activity=verdict.activity, match=verdict.match or way, evidence=evidence)
+        return row._replace(activity=verdict.activity, match=verdict.match or way, evidence=evidence)
 
     def reports(self) -> list[StraceReport]:
         """One for each strace."""

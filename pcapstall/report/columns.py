@@ -133,7 +133,7 @@ FLOW_COLUMNS: Final[Mapping[str, Column[FlowReport]]] = {
     "tunnel": Column(TEXT, lambda flow: flow.tunnel),
     "syn_data": Column(TEXT, lambda flow: flow.syn_data),
     "alerts": Column(TEXTS, lambda flow: _alert_words(flow.alerts)),
-    **{name: _count_column(name) for name in Counts.__slots__},
+    **{name: _count_column(name) for name in Counts._fields},
     **{name: _interval_column(name) for name in INTERVALS},
     "open": Column(TEXTS, lambda flow: list(flow.open_ns)),
     "tcp_outcome": Column(TEXT, lambda flow: flow.tcp_outcome, TCP_OUTCOMES),

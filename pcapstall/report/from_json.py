@@ -6,7 +6,6 @@ are not known are passed over, so that a later pcapstall of the same schema may 
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
 from typing import Any, Final
 
 from pcapstall.core.errors import InputError
@@ -107,7 +106,7 @@ def _get(found: Mapping[str, Any], key: str) -> Any:
 
 
 def _object(kind: Callable[..., Any], readers: Mapping[str, Reader], *optional: str) -> Reader:
-    """Reads an object into a dataclass whose fields are the keys; those that are ``optional`` need not be there."""
+    """Reads an object into a named tuple whose fields are the keys; those that are ``optional`` need not be there."""
 
     def read(found: Any) -> Any:
         _check(found, dict, "an object")
@@ -215,7 +214,7 @@ _SPECIAL: Final[dict[str, Reader]] = {
     "resumed": _maybe(_truth),
     "events": _mapping(_maybe(_EVENT), EVENTS),
     "alerts": _list(_ALERT),
-    "counts": _object(Counts, dict.fromkeys((field.name for field in fields(Counts)), _integer)),
+    "counts": _object(Counts, dict.fromkeys(Counts._fields, _integer)),
     "intervals_ns": _mapping(_MAYBE_INTEGER, INTERVALS),
     "open_ns": _mapping(_integer),
     "parts_ns": _mapping(_mapping(_integer)),
@@ -226,7 +225,7 @@ _SPECIAL: Final[dict[str, Reader]] = {
     "more_logs": _integer,
     **dict.fromkeys(("client", "server", "direction_source", "capture_point", "tcp_outcome"), _text),
 }
-_FLOW: Final = {field.name: _SPECIAL.get(field.name, _MAYBE_TEXT) for field in fields(FlowReport)}
+_FLOW: Final = {name: _SPECIAL.get(name, _MAYBE_TEXT) for name in FlowReport._fields}
 """What is in no other table is a text or null."""
 _CAPTURE: Final[dict[str, Reader]] = {
     **dict.fromkeys(("file", "format", "trust"), _text),

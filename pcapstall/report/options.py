@@ -3,11 +3,10 @@
 Whether the output is a terminal, how wide it is and whether NO_COLOR is set is found out by the command line.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class RenderOptions:
+class RenderOptions(NamedTuple):
     """For `pcapstall.report.render.render`."""
 
     width: int | None = None

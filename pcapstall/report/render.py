@@ -5,7 +5,6 @@ What each format looks like is in the module of its name, ``to_*``.
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from importlib import import_module
 from typing import Final, TextIO
 
@@ -78,4 +77,4 @@ def render(report: Report, out: TextIO, wanted: str, options: RenderOptions) -> 
     name, style = parse_format(wanted)
     module, function = FORMATS[name]
     renderer: Renderer = getattr(import_module(f"pcapstall.report.{module}"), function)
-    renderer(report, out, replace(options, style=style) if style else options)
+    renderer(report, out, options._replace(style=style) if style else options)

@@ -6,7 +6,6 @@ The grouping and the numbers are `percentiles`'; how a grid looks is each format
 import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Final, TextIO
 
 from pcapstall.report import to_html, to_jira, to_markdown, to_table
@@ -31,7 +30,7 @@ def render_summary(rows: Sequence[SummaryRow], by: str, out: TextIO, wanted: str
     if name in _DATA:
         lines = _DATA[name](rows, by)
     else:
-        lines = _PAGES[name](rows, by, replace(options, style=style) if style else options)
+        lines = _PAGES[name](rows, by, options._replace(style=style) if style else options)
     for line in lines:
         out.write(line + "\n")
 
@@ -185,7 +184,7 @@ def _object(row: SummaryRow) -> dict[str, Any]:
 
 
 def _spread(spread: IntervalSummary) -> dict[str, int]:
-    return {of: getattr(spread, of) for of in IntervalSummary.__slots__}
+    return {of: getattr(spread, of) for of in IntervalSummary._fields}
 
 
 def _csv(rows: Sequence[SummaryRow], by: str) -> Iterator[str]:

@@ -251,4 +251,4 @@ def _side(side: Side) -> dict[str, Any]:
 
 
 def _spread(spread: IntervalSummary | None) -> dict[str, int] | None:
-    return None if spread is None else {of: getattr(spread, of) for of in IntervalSummary.__slots__}
+    return None if spread is None else {of: getattr(spread, of) for of in IntervalSummary._fields}

@@ -55,7 +55,7 @@ COLUMNS: Final = (
     *_IDENTITY,
     *(f"{event}_{what}" for event in EVENTS for what in ("rel_ns", "frame", "file")),
     "alerts",
-    *Counts.__slots__,
+    *Counts._fields,
     *(f"{interval}_ns" for interval in INTERVALS),
     *(f"{interval}_open_ns" for interval in INTERVALS),
     "failed",
@@ -70,7 +70,7 @@ _FORMULA: Final = ("=", "+", "-", "@")
 
 
 _identity: Final = attrgetter(*_IDENTITY)
-_counts: Final = attrgetter(*Counts.__slots__)
+_counts: Final = attrgetter(*Counts._fields)
 _verdict: Final = attrgetter(*_VERDICT)
 
 

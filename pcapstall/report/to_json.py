@@ -25,7 +25,7 @@ from pcapstall.report.model import (
 from pcapstall.report.options import RenderOptions
 
 _encode: Final = json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode
-_COUNTS: Final = Counts.__slots__
+_COUNTS: Final = Counts._fields
 
 
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:

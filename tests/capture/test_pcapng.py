@@ -214,7 +214,7 @@ def test_what_a_file_says_in_words_is_kept() -> None:
     interface = info.interfaces[0]
     assert (interface.name, interface.description, interface.filter) == ("eth0", "für alle", "tcp port 443")
     assert interface.comments == ("of the interface", "of the statistics")
-    assert [(c.frame, c.text, c.count) for c in info.packet_comments] == [(1, "curl 42", 2), (2, "nginx 7", 1)]
+    assert [(c.frame, c.text, c.records) for c in info.packet_comments] == [(1, "curl 42", 2), (2, "nginx 7", 1)]
     assert info.processes == ("curl (42)",)
     assert info.warnings == ()
 

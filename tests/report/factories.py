@@ -220,7 +220,7 @@ def capture(**fields: Any) -> CaptureReport:
     made = CaptureReport(
         "client.pcap", "pcap-ns", 412, 410, 2, {}, 0, T0, T0 + 62_200 * MS, ["EN10MB"], "trustworthy", []
     )
-    return replace(made, **fields)
+    return made._replace(**fields)
 
 
 def strace(**fields: Any) -> StraceReport:
@@ -228,7 +228,7 @@ def strace(**fields: Any) -> StraceReport:
     made = StraceReport(
         "client.strace", None, 3734, 2, [ProcessReport(30033, "client", [6])], 0, 120 * US, ["127.0.0.1:53"]
     )
-    return replace(made, **fields)
+    return made._replace(**fields)
 
 
 def healthy(count: int) -> list[FlowReport]:
@@ -289,8 +289,7 @@ HOSTILE = (
 
 def hostile() -> Report:
     """Everything that may come from outside says `HOSTILE`."""
-    one = replace(
-        silent_client(),
+    one = silent_client()._replace(
         sni=HOSTILE,
         preamble=HOSTILE,
         tunnel=HOSTILE,

@@ -2,7 +2,6 @@
 
 import io
 import json
-from dataclasses import replace
 
 import pytest
 from factories import HOSTILE, alerted, flow, healthy, refused, silent_client, slow_server
@@ -18,7 +17,7 @@ from pcapstall.report.options import RenderOptions
 from pcapstall.report.to_changes import FORMATS, headline, render_changes
 
 BEFORE = [slow_server(), refused(), *healthy(24)]
-AFTER = [silent_client(), replace(slow_server(), id=9), slow_server(), alerted(), *healthy(21)]
+AFTER = [silent_client(), slow_server()._replace(id=9), slow_server(), alerted(), *healthy(21)]
 
 
 def side(name: str, flows: list[FlowReport]) -> Side:
@@ -59,7 +58,7 @@ def test_nothing_is_wider_than_the_terminal(width):
 
 
 def test_new_stalls_come_first_and_the_gone_last():
-    found = changes([slow_server(), replace(silent_client(), cause="network")], AFTER)
+    found = changes([slow_server(), silent_client()._replace(cause="network")], AFTER)
     assert [(stall.kind, stall.cause, stall.before, stall.after) for stall in found.stalls] == [
         ("new", "client_process", 0, 1),
         ("more", "server_process", 1, 2),
@@ -69,7 +68,7 @@ def test_new_stalls_come_first_and_the_gone_last():
 
 
 def test_a_stall_without_a_name_is_where_the_only_name_of_its_server_is():
-    nameless = replace(silent_client(), sni=None)
+    nameless = silent_client()._replace(sni=None)
     named = flow(2, server=nameless.server, sni="api.example")
     (stall,) = changes([nameless], [named, nameless]).stalls
     assert (stall.where, stall.kind) == ("api.example", "same")
@@ -80,7 +79,7 @@ def test_a_stall_without_a_name_is_where_the_only_name_of_its_server_is():
 
 def test_flows_are_not_matched_across_time():
     """The same client port is another connection."""
-    (stall,) = changes([silent_client()], [replace(silent_client(), client="10.9.9.9:1")]).stalls
+    (stall,) = changes([silent_client()], [silent_client()._replace(client="10.9.9.9:1")]).stalls
     assert stall.kind == "same"
 
 
@@ -95,7 +94,7 @@ def test_the_answer_comes_first():
 @pytest.mark.parametrize("wanted", FORMATS)
 def test_nothing_at_all_and_hostile_text(wanted):
     assert rendered(wanted, changes([], []))
-    hostile = replace(silent_client(), sni=HOSTILE, cause=HOSTILE)
+    hostile = silent_client()._replace(sni=HOSTILE, cause=HOSTILE)
     made = compare_reports(side(HOSTILE, [hostile]), side("b", []))
     made.before.remarks.append(HOSTILE)
     written = rendered(wanted, made)

@@ -1,6 +1,5 @@
 """How evidence names the files that it rests on."""
 
-from dataclasses import replace
 
 import factories
 import pytest
@@ -34,7 +33,7 @@ def test_no_two_files_get_one_name(paths: list[str]) -> None:
 
 def test_lines_of_one_strace_stand_behind_one_name() -> None:
     capture = factories.capture(file="/data/one/c.pcap")
-    strace = replace(factories.strace(), file="/data/out.strace")
-    report = factories.report([], captures=[capture, replace(capture, file="/data/two/c.pcap")], straces=[strace])
+    strace = factories.strace()._replace(file="/data/out.strace")
+    report = factories.report([], captures=[capture, capture._replace(file="/data/two/c.pcap")], straces=[strace])
     evidence = Evidence("Said.", [3, 9], 1, ["/data/out.strace:7", "/data/out.strace:12"])
     assert Places(report).of_evidence(evidence) == "frames 3, 9 of two/c.pcap; out.strace:7, 12"

@@ -2,7 +2,6 @@ import io
 import re
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 import tabulate
@@ -176,7 +175,7 @@ def test_worst_first():
             ),
         ),
         (
-            [alerted(), replace(refused(11), cause=None)],
+            [alerted(), refused(11)._replace(cause=None)],
             [],
             (
                 "No stall, but 2 of 2 flows failed; the first: the TLS handshake of 10.40.39.45:34510 with"
@@ -236,19 +235,19 @@ def test_few_flows_have_no_high_percentile(lengths_ms, expected):
 
 
 def test_a_length_that_the_capture_made_does_not_lead():
-    broken = replace(silent_client(1), intervals_ns={"ack_ch": 10**18}, cause="capture")
+    broken = silent_client(1)._replace(intervals_ns={"ack_ch": 10**18}, cause="capture")
     assert [one.id for one in worst_first([broken, slow_server(2), silent_client(3), alerted(4)])] == [3, 2, 1, 4]
 
 
 def test_a_hello_that_nobody_is_known_to_have_held_back_came_late_and_was_not_sent_late():
-    lost = replace(
-        silent_client(), cause="network", side="network", intervals_ns={"ack_ch": 860_000_000}, confidence="high"
+    lost = silent_client()._replace(
+        cause="network", side="network", intervals_ns={"ack_ch": 860_000_000}, confidence="high"
     )
     assert "the ClientHello of 10.40.39.45:34506 came 860 ms after the TCP handshake (network" in said(lost)
 
 
 def test_an_open_stall_says_how_it_ended():
-    closed = replace(slow_server(), flags=[], closed_by="client", close_kind="rst")
+    closed = slow_server()._replace(flags=[], closed_by="client", close_kind="rst")
     assert "after 4.5 s; then the client reset the connection (" in said(closed)
 
 
@@ -301,14 +300,14 @@ def test_with_several_captures_frames_name_theirs():
 )
 def test_a_stall_says_where_and_when_it_is(file, captures, said):
     one = silent_client()
-    hello = replace(one.events["client_hello_first"], file=file)
-    one = replace(one, events=one.events | {"client_hello_first": hello})
+    hello = one.events["client_hello_first"]._replace(file=file)
+    one = one._replace(events=one.events | {"client_hello_first": hello})
     made = report([one], captures=[capture(file=f"a{at}.pcap") for at in range(captures)])
     assert said in rendered(made)
 
 
 def test_an_open_stall_says_where_it_began():
-    opened = replace(slow_server(), events=slow_server().events | {"client_hello_last": event(5_000_000, 21)})
+    opened = slow_server()._replace(events=slow_server().events | {"client_hello_last": event(5_000_000, 21)})
     assert "ch_sh more than 4.5 s (from frame 21, 18:49:02.128 UTC); outcome" in rendered(report([opened]))
     assert "ch_sh more than 4.5 s; outcome" in rendered(report([slow_server()]))
 

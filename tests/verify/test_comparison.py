@@ -61,13 +61,13 @@ def test_other_words_are_unexplained(ours: FlowReport, theirs: SeenFlow) -> None
 
 
 def test_an_inferred_alert_is_not_compared(ours: FlowReport, theirs: SeenFlow) -> None:
-    assert kinds(compare_flow(replace(ours, alerts=[AlertReport("client", None, None, True, 5, 0)]), theirs)) == {}
+    assert kinds(compare_flow(ours._replace(alerts=[AlertReport("client", None, None, True, 5, 0)]), theirs)) == {}
 
 
 def test_a_guessed_direction_is_known_and_the_sides_are_compared_after_it(ours: FlowReport, theirs: SeenFlow) -> None:
     fin = Seen(9, 9)
     other = with_event(replace(theirs, client=theirs.server, server=theirs.client), "client_fin", fin)
-    mine = replace(ours, events={**ours.events, "server_fin": replace(ours.events["syn"], frame=9, ns=9)})  # type: ignore[type-var]
+    mine = ours._replace(events={**ours.events, "server_fin": ours.events["syn"]._replace(frame=9, ns=9)})  # type: ignore[union-attr]
     assert kinds(compare_flow(mine, replace(other, direction_source="first_seen"))) == {
         "endpoints": "midstream_direction"
     }
@@ -76,7 +76,7 @@ def test_a_guessed_direction_is_known_and_the_sides_are_compared_after_it(ours: 
 
 def test_rejected_syn_data_is_known_only_where_it_was_rejected(ours: FlowReport, theirs: SeenFlow) -> None:
     other = with_event(theirs, "client_hello_first", theirs.events["syn"])
-    assert kinds(compare_flow(replace(ours, syn_data="rejected"), other)) == {"client_hello_first": "rejected_syn_data"}
+    assert kinds(compare_flow(ours._replace(syn_data="rejected"), other)) == {"client_hello_first": "rejected_syn_data"}
     assert kinds(compare_flow(ours, other)) == {"client_hello_first": None}
 
 
@@ -88,7 +88,7 @@ def test_a_fin_in_a_reset(ours: FlowReport, theirs: SeenFlow) -> None:
 def test_a_stamp_beyond_64_bits(ours: FlowReport, theirs: SeenFlow) -> None:
     event = ours.events["syn"]
     assert event is not None
-    negative = replace(ours, events={**ours.events, "syn": replace(event, ns=-5)})
+    negative = ours._replace(events={**ours.events, "syn": event._replace(ns=-5)})
     assert kinds(compare_flow(negative, with_event(theirs, "syn", Seen(1, (1 << 64) - 5)))) == {"syn": "unsigned_stamp"}
     assert kinds(compare_flow(ours, with_event(theirs, "syn", Seen(1, (1 << 64) - 5)))) == {"syn": None}
 
@@ -100,7 +100,7 @@ def test_streams_that_tshark_split(kind: str, ours: FlowReport, theirs: SeenFlow
 
 
 def test_flows_of_the_same_endpoints_are_told_apart_by_their_first_frames(ours: FlowReport, theirs: SeenFlow) -> None:
-    rows = [replace(ours, id=number, first_frame=frame) for number, frame in ((1, 1), (2, 20), (3, 30))]
+    rows = [ours._replace(id=number, first_frame=frame) for number, frame in ((1, 1), (2, 20), (3, 30))]
     streams = [replace(theirs, streams=(number,), first_frame=frame) for number, frame in ((0, 1), (1, 20), (2, 31))]
     assert [(flow.ours and flow.ours.id, flow.theirs and flow.theirs.streams) for flow in compare(rows, streams)] == [
         (1, (0,)), (2, (1,)), (3, (2,)),

@@ -1,0 +1,63 @@
+"""Verdicts on the shown flows, and the rows of the report that tell them: rules first, then straces and logs.
+
+Loaded when the first row is asked for. Which flows are shown is decided in `findings`.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pcapstall.diagnose.capture_point import Point
+from pcapstall.diagnose.case import Case, Surroundings
+from pcapstall.diagnose.clocks import Clocks
+from pcapstall.diagnose.dns import DnsLog
+from pcapstall.diagnose.engine import Tried, diagnose, explain
+from pcapstall.diagnose.intervals import Intervals
+from pcapstall.diagnose.knowledge import Knowledge
+from pcapstall.diagnose.neighbours import Neighbours
+from pcapstall.diagnose.outcome import Outcome
+from pcapstall.flows.flow import Flow
+from pcapstall.report.from_flow import flow_report
+from pcapstall.report.model import FlowReport
+
+if TYPE_CHECKING:
+    from pcapstall.pipeline.logs import Logs
+    from pcapstall.pipeline.straces import Straces
+
+
+class Verdicts:
+    """Judges one flow after the other by what all of them say."""
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        dns: DnsLog,
+        flows: Sequence[Flow],
+        tls_ports: frozenset[int],
+        doubtful_files: frozenset[int],
+        straces: "Straces | None",
+        logs: "Logs | None",
+    ) -> None:
+        self._surroundings = Surroundings(
+            knowledge, dns, Neighbours(knowledge), Clocks(flows), tls_ports, doubtful_files
+        )
+        self._straces = straces
+        self._logs = logs
+
+    def case(self, flow: Flow, intervals: Intervals, outcome: Outcome, point: Point) -> Case:
+        """``flow`` as the rules see it; ``intervals`` and ``outcome`` have measured and judged it last."""
+        return Case(flow, intervals, outcome, point, self._surroundings)
+
+    def row(self, case: Case, t0_ns: int) -> FlowReport:
+        """The row of a flow; ``t0_ns`` is the report's."""
+        point = (case.point, case.point_confidence)
+        verdict = diagnose(case)
+        if self._straces is not None:
+            verdict = self._straces.judge(case, verdict)
+        row = flow_report(case.flow, case.intervals, case.outcome, verdict, point, t0_ns)
+        if self._straces is not None:
+            row = self._straces.complete(case.flow, row, verdict)
+        return row if self._logs is None else self._logs.complete(case.flow, row)
+
+    def explain(self, case: Case) -> list[Tried]:
+        """Which rules were tried, and why each held or did not."""
+        return explain(case)
