@@ -4,13 +4,16 @@ Only what click must know is here; values are parsed by the layer that uses them
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
 
 from pcapstall.flows.flow import MAX_FLOWS
 from pcapstall.report.render import format_of_name
+
+if TYPE_CHECKING:
+    from pcapstall.report.filter import Filter
 
 Command = Callable[..., Any]
 
@@ -100,6 +103,15 @@ def chosen_format(wanted: str, output: str | None) -> str:
     """What `-f` asks for; without it what the name of `-o` ends with."""
     given = click.get_current_context().get_parameter_source("wanted") is not ParameterSource.DEFAULT
     return wanted if given or output is None else format_of_name(output)
+
+
+def chosen_filter(text: str | None) -> "Filter[Any] | None":
+    """What `--filter` asks for; None without one, and then its language is not even loaded."""
+    if text is None:
+        return None
+    from pcapstall.report.filter import compile_filter
+
+    return compile_filter(text)
 
 
 def add_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:

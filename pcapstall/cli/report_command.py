@@ -13,7 +13,6 @@ from pcapstall.pipeline import Options
 from pcapstall.pipeline.given import parse_given
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
-from pcapstall.report.filter import compile_filter
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import STREAMED, parse_format, render
 from pcapstall.report.thresholds import parse_thresholds
@@ -72,7 +71,7 @@ def command(
         explanation.check_format(wanted)
         if filter_text is not None:
             raise UsageError("--explain and --filter do not go together: ROW is one flow, whatever the filter keeps")
-    keep = compile_filter(filter_text) if filter_text is not None else None
+    keep = options.chosen_filter(filter_text)
     conditions = FailConditions(fail_if)
     thresholds_ns = parse_thresholds(slow)
     check_inputs(captures)

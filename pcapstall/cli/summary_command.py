@@ -14,7 +14,6 @@ from pcapstall.cli.reading import check_inputs, exit_code, read
 from pcapstall.cli.stages import stages
 from pcapstall.pipeline import Analysis, Options
 from pcapstall.report.conditions import FailConditions
-from pcapstall.report.filter import compile_filter
 from pcapstall.report.model import FlowReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.percentiles import GROUPS, Tally, summarise
@@ -65,7 +64,7 @@ def command(
     """
     wanted = options.chosen_format(wanted, output)
     parse_format(wanted)
-    keep = compile_filter(filter_text) if filter_text is not None else None
+    keep = options.chosen_filter(filter_text)
     conditions = FailConditions(fail_if)
     thresholds_ns = parse_thresholds(slow)
     check_inputs(captures)

@@ -4,7 +4,6 @@ Everything that tells a person's screen from a pipe or a file is decided here. N
 """
 
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -23,7 +22,13 @@ _CLEAR_LINE: Final = "\r\x1b[K"
 
 def width_of(out: TextIO) -> int | None:
     """Columns of the terminal that ``out`` is; None when it is none."""
-    return shutil.get_terminal_size().columns if out.isatty() else None
+    return _columns() if out.isatty() else None
+
+
+def _columns() -> int:
+    import shutil  # with all the archives it knows; not for a pipe
+
+    return shutil.get_terminal_size().columns
 
 
 def may_color(out: TextIO) -> bool:
@@ -59,8 +64,7 @@ class Ticker:
 
     def _tick(self, _number: int, _frame: FrameType | None) -> None:
         self._shown = True
-        columns = shutil.get_terminal_size().columns
-        _write(f"{_CLEAR_LINE}{shorten(printable(self._text()), max(columns - 1, 20))}")
+        _write(f"{_CLEAR_LINE}{shorten(printable(self._text()), max(_columns() - 1, 20))}")
 
 
 class Progress(Ticker):

@@ -1,13 +1,11 @@
 """Compressed input as a stream of plain bytes, recognised by content, in bounded memory.
 
 gzip, zstd, lz4, xz and bzip2, each with several members after one another. A cut tail gives everything up to the cut
-and a word about it. zstandard and lz4 are imported only when such a file comes along. What the bytes are (captures,
+and a word about it. What unpacks a kind of file is imported only when one comes along. What the bytes are (captures,
 straces, logs) is not known here.
 """
 
-import bz2
 import importlib
-import lzma
 import zlib
 from collections.abc import Callable
 from typing import Any, Final, Protocol
@@ -241,8 +239,12 @@ def _codec(path: str, compression: str) -> tuple[Callable[[], _Member], tuple[ty
     if compression == "gzip":
         return _GzipMember, (zlib.error,)
     if compression == "bzip2":
+        import bz2
+
         return lambda: _LimitedMember(bz2.BZ2Decompressor()), (OSError, EOFError, ValueError)
     if compression == "xz":
+        import lzma
+
         return lambda: _LimitedMember(lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY)), (lzma.LZMAError, EOFError)
     if compression == "zstd":
         zstandard = _import(path, "zstandard", compression)

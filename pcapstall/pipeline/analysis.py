@@ -7,7 +7,7 @@ collector is off: nothing in the flows' state makes cycles that die young.
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pcapstall
 from pcapstall.capture.captures import Captures, open_captures
@@ -37,11 +37,10 @@ if TYPE_CHECKING:
 NOTHING_LEFT_OUT: Final = HealthySummary(0, {}, {}, {})
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the user may say about captures."""
 
-    thresholds_ns: dict[str, int] = field(default_factory=lambda: parse_thresholds(()))
+    thresholds_ns: dict[str, int] = parse_thresholds(())
     """As `report.thresholds.parse_thresholds` makes them."""
     at: str = ""
     """``client`` or ``server`` when the user knows where the capture was taken."""
@@ -149,16 +148,21 @@ def _read(cursor: Captures, collector: Collector, ears: Listener, max_flows: int
     collecting = gc.isenabled()
     gc.disable()
     try:
-        scan.run(cursor)
-    except KeyboardInterrupt:
-        cursor.stop()
+        _run(scan, cursor)
+        scan.end()
+        collector.watched_until = scan.watched_until
+        table.finish()
     finally:
         if collecting:
             gc.enable()
-    scan.end()
-    collector.watched_until = scan.watched_until
-    table.finish()
     return scan, table.limits
+
+
+def _run(scan: Scan, cursor: Captures) -> None:
+    try:
+        scan.run(cursor)
+    except KeyboardInterrupt:
+        cursor.stop()
 
 
 def _put_together(

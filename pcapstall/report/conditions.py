@@ -1,35 +1,20 @@
-"""The language of `--fail-if`: a condition on all flows of a report, ``ack_ch.p99 > 1s`` or ``stalled > 3``.
+"""The conditions of `--fail-if`, judged over all flows of one report, or of two that are compared.
 
-Between two reports there are ``new_stalls``, too, and ``ack_ch.p99 > 2x``: more than twice what it was before.
 Each is parsed before anything is read and judged when everything was. On what no flow has it does not hold, and its
-result says so. The filter inside ``count(...)`` is `filter`'s.
+result says so. How a condition is written is `condition_language`'s.
 """
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pcapstall.core.times import format_span
-from pcapstall.report.columns import FLOW_COLUMNS
-from pcapstall.report.expression import DURATION, END, NUMBER, WORD, Token, Tokens, did_you_mean
-from pcapstall.report.filter import Filter, parse_filter
-from pcapstall.report.matchers import COMPARE
-from pcapstall.report.model import INTERVALS
 from pcapstall.report.percentiles import Tally, percentile
 
-STATISTICS: Final = ("n", "min", "p50", "p90", "p99", "max")
-"""What can be asked of an interval."""
-
-_COUNTERS: Final = ("flows", "stalled", "failed", "unjudged")
-_OF_CHANGES: Final = ("new_stalls", "gone_stalls")
-_BARE: Final = ("stalled", "failed", *_OF_CHANGES)
-_TIMES: Final = re.compile(r"(\d{1,9})(?:\.(\d{1,3}))?x")
-_EXAMPLE: Final = "write stalled, failed, ack_ch.p99 > 1s, flows < 1 or count(tls_outcome = alert) > 0"
+if TYPE_CHECKING:
+    from pcapstall.report.condition_language import Condition
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionResult:
+class ConditionResult(NamedTuple):
     """Whether one condition holds, and why."""
 
     text: str
@@ -39,24 +24,11 @@ class ConditionResult:
     """What was found: ``ack_ch.p99 is 52.1 s over 37 flows``, ``no flow has ack_ch``."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Condition:
-    text: str
-    metric: str
-    """A counter, ``interval.statistic`` or ``count(...)``."""
-    operator: str
-    wanted: int
-    """Nanoseconds or a count; thousandths of what was before when ``relative``."""
-    counted: Filter[Any] | None = None
-    """The filter of ``count(...)``."""
-    relative: bool = False
-
-
 class FailConditions:
     """The conditions of a command line. Parsed when made: an ExpressionError points at what is wrong."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._conditions = [_parse(text) for text in texts]
+        self._conditions = _parsed(list(texts))
         self._counts = [0] * len(self._conditions)
 
     @property
@@ -86,7 +58,7 @@ class ChangeConditions:
     """The conditions of a command line that compares two reports; of a plain one the later report is judged."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._conditions = [_parse(text, changes=True) for text in texts]
+        self._conditions = _parsed(list(texts), changes=True)
         self._counts = [[0, 0] for _ in self._conditions]
 
     def see_before(self, flow: Any) -> None:
@@ -106,7 +78,7 @@ class ChangeConditions:
         """Judge each condition; ``new`` and ``gone`` are how many kinds of stall came and went."""
         results = []
         for condition, (earlier, later) in zip(self._conditions, self._counts, strict=True):
-            if condition.metric in _OF_CHANGES:
+            if condition.of_changes:
                 count = new if condition.metric == "new_stalls" else gone
                 measured = _Measured(count, f"{condition.metric} is {count}")
             else:
@@ -116,8 +88,15 @@ class ChangeConditions:
         return results
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
+def _parsed(texts: list[str], changes: bool = False) -> "list[Condition]":
+    if not texts:
+        return []
+    from pcapstall.report.condition_language import parse_condition  # start-up is most of a small capture's time
+
+    return [parse_condition(text, changes) for text in texts]
+
+
+class _Measured(NamedTuple):
     """What a condition asks for, in one report."""
 
     value: int | None
@@ -125,7 +104,7 @@ class _Measured:
     detail: str
 
 
-def _measure(condition: _Condition, count: int, tally: Tally) -> _Measured:
+def _measure(condition: "Condition", count: int, tally: Tally) -> _Measured:
     interval, dot, statistic = condition.metric.partition(".")
     if condition.counted is not None:
         return _Measured(count, f"{condition.metric} is {count}")
@@ -143,15 +122,14 @@ def _measure(condition: _Condition, count: int, tally: Tally) -> _Measured:
     )
 
 
-def _judge(condition: _Condition, found: _Measured, before: _Measured | None = None) -> ConditionResult:
+def _judge(condition: "Condition", found: _Measured, before: _Measured | None = None) -> ConditionResult:
     """``before`` is what a relative condition compares with."""
     if found.value is None:
         return ConditionResult(condition.text, False, found.detail)
-    compare = COMPARE[condition.operator]
     if before is None:
-        return ConditionResult(condition.text, compare(found.value, condition.wanted), found.detail)
+        return ConditionResult(condition.text, condition.compare(found.value, condition.wanted), found.detail)
     detail = f"{found.detail}; before, {before.detail}"
-    holds = before.value is not None and compare(1000 * found.value, condition.wanted * before.value)
+    holds = before.value is not None and condition.compare(1000 * found.value, condition.wanted * before.value)
     return ConditionResult(condition.text, holds, detail)
 
 
@@ -163,69 +141,3 @@ def _statistic(lengths: list[int], statistic: str) -> int:
     if statistic == "max":
         return lengths[-1]
     return percentile(lengths, int(statistic[1:]))
-
-
-def _parse(text: str, changes: bool = False) -> _Condition:
-    """One condition; ``changes`` allows what only two reports have."""
-    tokens = Tokens(text)
-    token = tokens.take()
-    if token.kind == END:
-        tokens.fail(token, f"a condition is missing: {_EXAMPLE}")
-    metric = token.text.lower()
-    counted: Filter[Any] | None = None
-    if metric == "count" and token.kind == WORD and tokens.take_if("("):
-        start = tokens.peek.start
-        counted = parse_filter(tokens, FLOW_COLUMNS)
-        metric = f"count({text[start : tokens.peek.start].strip()})"
-        if not tokens.take_if(")"):
-            tokens.fail(tokens.peek, "')' is missing after the filter of count(...)")
-    else:
-        _check_metric(tokens, token, metric, (*_COUNTERS, *_OF_CHANGES) if changes else _COUNTERS)
-    operator = tokens.take_if(*COMPARE)
-    if operator is None:
-        if metric in _BARE and tokens.peek.kind == END:
-            return _Condition(text, metric, ">", 0)
-        tokens.fail(tokens.peek, f"{metric} is compared with a number: one of {' '.join(COMPARE)} belongs here")
-    times = _TIMES.fullmatch(tokens.peek.text) if tokens.peek.kind == WORD else None
-    if times is not None:
-        value = tokens.take()
-        if not changes or metric in _OF_CHANGES:
-            tokens.fail(value, f"{value.text} is so many times what it was before: only pcapstall diff knows that")
-        wanted = int(times[1]) * 1000 + int((times[2] or "0").ljust(3, "0"))
-    else:
-        wanted = _wanted(tokens, tokens.take(), metric, operator.text)
-    tokens.expect_end()
-    return _Condition(text, metric, operator.text, wanted, counted, relative=times is not None)
-
-
-def _check_metric(tokens: Tokens, token: Token, metric: str, counters: tuple[str, ...]) -> None:
-    if token.kind == WORD and metric in counters:
-        return
-    interval, dot, statistic = metric.partition(".")
-    if token.kind == WORD and interval in INTERVALS:
-        if statistic in STATISTICS:
-            return
-        what = f"has no statistic {statistic!r}" if dot else "has a value for each flow"
-        choices = ", ".join(f"{interval}.{name}" for name in STATISTICS)
-        tokens.fail(token, f"{interval} {what}; ask for one of {choices}")
-    if token.kind == WORD and metric in FLOW_COLUMNS:
-        tokens.fail(token, f"{metric} has a value for each flow: write count({metric} ...) > 0")
-    known = [*counters, *(f"{name}.{of}" for name in INTERVALS for of in STATISTICS)]
-    tokens.fail(token, f"{token.text!r} is nothing that can be asked{did_you_mean(metric, known) or '; ' + _EXAMPLE}")
-
-
-def _wanted(tokens: Tokens, token: Token, metric: str, operator: str) -> int:
-    """The right side of a condition: a duration for a statistic of an interval, else a whole number."""
-    is_duration = "." in metric and not metric.endswith(".n") and not metric.startswith("count(")
-    if token.kind == END:
-        what, example = ("duration", f"{metric} {operator} 1s") if is_duration else ("number", f"{metric} {operator} 0")
-        tokens.fail(token, f"a {what} is missing after {operator!r}: {example}")
-    if is_duration:
-        if token.kind == NUMBER:
-            tokens.fail(token, f"{metric} is a duration and needs a unit: {token.text}ms or {token.text}s")
-        if token.kind != DURATION:
-            tokens.fail(token, f"{metric} is compared with a duration: 500ms or 1s")
-    elif token.kind != NUMBER:
-        hint = f": did you mean count({metric} = {token.text}) > 0?" if metric in FLOW_COLUMNS else ""
-        tokens.fail(token, f"{metric} is compared with a whole number{hint}")
-    return token.number

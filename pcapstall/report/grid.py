@@ -4,9 +4,8 @@ Cells hold no markup and no control characters, so that every renderer and every
 are. What the flows' columns are is in `flow_grid`.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from pcapstall.core.times import MS, format_ms
 from pcapstall.report.untrusted import ELLIPSIS, display_width, shorten
@@ -23,8 +22,7 @@ WARN: Final = "warn"
 """The outcome of a failed flow."""
 
 
-@dataclass(frozen=True, slots=True)
-class GridColumn:
+class GridColumn(NamedTuple):
     """One column of a table."""
 
     name: str
@@ -40,15 +38,22 @@ class GridColumn:
     """Names of machines, which markup shows in a fixed-width font."""
 
 
-@dataclass(slots=True)
 class Grid:
-    """Columns and rows; ``marks`` has the cells that stand out, by row and column name."""
+    """Columns and rows."""
 
-    columns: list[GridColumn]
-    rows: list[list[str]]
-    marks: dict[tuple[int, str], str] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
-    """The names of the columns that did not fit."""
+    def __init__(
+        self,
+        columns: Sequence[GridColumn],
+        rows: Sequence[Sequence[str]],
+        marks: Mapping[tuple[int, str], str] | None = None,
+        left_out: Sequence[str] = (),
+    ) -> None:
+        self.columns = columns
+        self.rows = rows
+        self.marks = marks or {}
+        """The cells that stand out, by row and column name."""
+        self.left_out = left_out
+        """The names of the columns that did not fit."""
 
     def without_empty(self) -> "Grid":
         """The grid without the columns that say nothing in any row."""
@@ -103,7 +108,7 @@ class Grid:
         column = self.columns[index]
         return min(natural, max(column.shrinks_to, len(column.name))) if column.shrinks_to else natural
 
-    def _only(self, kept: Sequence[int], left_out: list[str]) -> "Grid":
+    def _only(self, kept: Sequence[int], left_out: Sequence[str]) -> "Grid":
         return Grid(
             [self.columns[index] for index in kept],
             [[row[index] for index in kept] for row in self.rows],

@@ -7,8 +7,7 @@ No text is made here.
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple
 
 from pcapstall.core.errors import UsageError
 from pcapstall.report.model import (
@@ -93,38 +92,6 @@ def longest(summaries: Mapping[str, IntervalSummary]) -> dict[str, int]:
     return {name: summary.max for name, summary in summaries.items()}
 
 
-class FlowValues(Protocol):
-    """What a tally reads of a flow; a `FlowReport` has it, and so may something cheaper."""
-
-    @property
-    def intervals_ns(self) -> Mapping[str, int | None]:
-        """By name; None or missing when not seen to end."""
-
-    @property
-    def open_ns(self) -> Mapping[str, int]:
-        """Intervals not seen to end, with the length they had reached."""
-
-    @property
-    def tcp_outcome(self) -> str:
-        """As in the report."""
-
-    @property
-    def tls_outcome(self) -> str | None:
-        """As in the report."""
-
-    @property
-    def flags(self) -> Sequence[str]:
-        """As in the report."""
-
-    @property
-    def capture_point(self) -> str:
-        """As in the report."""
-
-    @property
-    def stalled(self) -> str | None:
-        """The interval that stalled."""
-
-
 class Tally:
     """Counts and interval lengths of the flows added so far."""
 
@@ -140,7 +107,7 @@ class Tally:
         self._closed: dict[str, MutableSequence[int]] = {}
         self._open: dict[str, MutableSequence[int]] = {}
 
-    def add(self, flow: FlowValues) -> None:
+    def add(self, flow: FlowReport) -> None:
         """Count one flow."""
         failed = is_failed(flow.tcp_outcome, flow.tls_outcome, flow.flags)
         self.flows += 1
@@ -210,8 +177,7 @@ def most_first(counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryRow:
+class SummaryRow(NamedTuple):
     """The flows of one server, SNI or client."""
 
     key: str | None

@@ -4,8 +4,7 @@ Plain text, not yet escaped. Which flows are told of, and in which layout, is th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.core.times import format_clock, format_span
 from pcapstall.report.flow_grid import outcome_of
@@ -15,8 +14,7 @@ from pcapstall.report.options import RenderOptions
 from pcapstall.report.places import Places
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
+class Story(NamedTuple):
     """One flow, in pieces that each renderer puts together."""
 
     title: str

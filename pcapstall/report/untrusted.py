@@ -4,7 +4,6 @@ Server names, file names and log lines may hold escape sequences, direction over
 file format must escape besides is said by its renderer.
 """
 
-import unicodedata
 from typing import Final
 
 ELLIPSIS: Final = "…"
@@ -49,6 +48,8 @@ def _fit(text: str, width: int) -> str:
 
 
 def _width(character: str) -> int:
+    import unicodedata  # few texts need it
+
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

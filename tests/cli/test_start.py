@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_support import LOST, PATIENCE_S, one_line, run
+from cli_support import HEALTHY, LOST, PATIENCE_S, one_line, run
 
 import pcapstall
 
@@ -115,8 +115,23 @@ def test_debug_shows_where_an_error_comes_from(tmp_path: Path) -> None:
 def test_the_entry_point_imports_next_to_nothing() -> None:
     code = "import sys; old = set(sys.modules); import pcapstall.__main__; print(*sorted(set(sys.modules) - old))"
     shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert shown.split() == ["pcapstall", "pcapstall.__main__"]
+    assert shown.split() == ["gc", "pcapstall", "pcapstall.__main__"]
     assert pcapstall.__version__
+
+
+NOT_NEEDED = ("pcapstall.diagnose.rules", "pcapstall.diagnose.case", "pcapstall.match", "pcapstall.pipeline.straces",
+              "pcapstall.pipeline.verdicts", "pcapstall.report.expression", "pcapstall.report.to_html",
+              "pcapstall.strace", "bz2", "dpkt", "html", "ipaddress", "json", "lzma", "lz4", "pyshark", "shutil",
+              "struct", "tabulate", "tempfile", "unicodedata", "zstandard")  # fmt: skip
+"""What only stalls, straces, filters, other formats or compressed captures take."""
+
+
+def test_a_capture_in_which_nothing_stalled_is_told_of_by_few_modules() -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "pcapstall", "report", HEALTHY]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    imported = {line.rpartition("|")[2].strip() for line in told.splitlines()}
+    assert "pcapstall.flows.table" in imported
+    assert {name for name in imported if name.startswith(NOT_NEEDED)} == set()
 
 
 @pytest.mark.parametrize("arguments", [["report", "nosuch.pcap"], ["nosuch"], ["report"], [], ["report", LOST]])
