@@ -31,6 +31,7 @@ from pcapstall.diagnose.tls_ports import TLS_PORTS
 from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
 from pcapstall.flows.flow import FLAG_NOTES_CUT, FLAG_TLS_DUE, Flow
 from pcapstall.wire.preamble import SERVER_FIRST_PORTS
+from pcapstall.wire.tls_reader import NEVER
 
 _SPANS: Final = {
     "syn_synack": ("syn", "syn_ack"),
@@ -151,8 +152,15 @@ class Case:
     @cached_property
     def rtt_ns(self) -> int:
         """The smallest round trip between the hosts that is known, as seen from here; 0 when unknown."""
-        rtt = self.pair.rtt_ns()
-        return rtt or (self.pair.retried_syn_synack_ns if self.pair.retried_syn_synack_ns < 1 << 62 else 0)
+        return self.way_ns(False)
+
+    def way_ns(self, to_client: bool) -> int:
+        """The smallest round trip from here to one side and back that is known; 0 when unknown."""
+        pair = self.pair
+        ns = pair.synack_ack_ns if to_client else pair.syn_synack_ns
+        if ns == NEVER:
+            ns = pair.retried_synack_ack_ns if to_client else pair.retried_syn_synack_ns
+        return 0 if ns == NEVER else ns
 
     def tick_rate(self, from_client: bool, without: tuple[Seg, ...] = ()) -> int | None:
         """Ticks a second of a side's timestamps, from its other segments."""

@@ -57,5 +57,11 @@ def _stage(case: Case) -> str | None:
 
 def _unexplained(case: Case) -> Verdict:
     return conclude(
-        case, UNKNOWN, case.outcome.tls or case.outcome.tcp, LOW, "nothing in the capture explains it", [], "both ends"
+        case,
+        UNKNOWN,
+        case.outcome.tls or case.outcome.tcp,
+        LOW,
+        "the handshake was not finished, and nothing in the capture says why",
+        [],
+        "a capture that goes on until the connection ends",
     )

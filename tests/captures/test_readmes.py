@@ -10,7 +10,12 @@ from golden_support import CAPTURES, WANTED, golden, label
 
 E, SLOW = "established", "established ack_ch"
 
+CLOSED = "closed_before_client_hello ack_ch"
+UNANSWERED = f"{CLOSED}, no_client_hello ack_ch, {CLOSED}, X, {CLOSED}"
+
 OUTCOMES: dict[str, str] = {
+    "ack-lost/expected": f"{E}, {SLOW}, {SLOW}, {E} ch_ack",
+    "ack-lost/expected_server": f"{E}, {E} synack_ack, {E} synack_ack, {E} ch_sh",
     "alert-handshake-failure": "alert, alert",
     "alert-unknown-ca": "alert, alert, alert",
     "any-interface-copies": f"{E}, {SLOW}",
@@ -20,6 +25,8 @@ OUTCOMES: dict[str, str] = {
     "client-rejects/expected_server": f"{E}, {E}",  # the server's tickets were on their way before the FIN came
     "client-waits-for-dns": f"{E}, {SLOW}",
     "defer-accept": f"{E}, {SLOW}",
+    "detour/expected": f"{E}, {E}, {E} ch_ack, {E}",
+    "detour/expected_server": f"{E}, {E}, {SLOW}, {E}",
     "filtered-syn/expected": f"{E}, filtered syn_synack",
     "filtered-syn/expected_server": E,
     "gre": f"{E}, {SLOW}",
@@ -27,6 +34,7 @@ OUTCOMES: dict[str, str] = {
     "happy-eyeballs/expected": f"raced, {E}, raced, {E}",
     "happy-eyeballs/expected_server": f"{E}, {E}",
     "hello-retry-request": E,
+    "host-firewall": f"{E}, {E} ch_ack, {E} synack_ack",
     "http-connect": f"{E}, {E}, {SLOW}",
     "icmp-prohibited/expected": f"{E}, prohibited",
     "icmp-prohibited/expected_server": E,
@@ -42,6 +50,7 @@ OUTCOMES: dict[str, str] = {
     "ml-kem-hello": f"{E}, {E}",
     "mtu-black-hole/expected": f"{E}, no_server_hello ch_ack, client_gave_up ch_sh",
     "mtu-black-hole/expected_server": f"{E}, partial_client_hello ch_span, client_gave_up sh_cfin",
+    "nagle": f"{E}, {E}",
     "nanoseconds": f"{E}, {E}",
     "nat-forgot/expected": f"{E}, no_server_hello ch_ack",
     "nat-forgot/expected_server": f"{E}, no_client_hello",
@@ -55,9 +64,15 @@ OUTCOMES: dict[str, str] = {
     "resumption-and-early-data": f"{E}, {E}, {E}",
     "ring/expected_ring": f"seen_midway established, {', '.join([E] * 5)}",
     "ring/expected_rotated": f"{E}, {SLOW}, {', '.join([E] * 11)}",
+    "segment-lost/expected": f"{E}, {E} ch_ack",
+    "segment-lost/expected_server": f"{E}, {SLOW}",
     "server-hello-lost/expected": f"{E}, {E}, {E} ch_sh",
     "server-hello-lost/expected_server": f"{E}, {E}, {E} sh_cfin",
+    "server-resets": f"{E}, reset_by_server",
     "simultaneous-close": E,
+    "slow-finish": f"{E}, {E} sh_cfin",
+    "slow-path/expected": f"{E} ch_ack, {E} syn_synack",
+    "slow-path/expected_server": f"{E} synack_ack, {E} synack_ack",
     "slow-server": f"{E}, {E} ch_sh, {E}, {E}",
     "smtp-starttls": f"{E}, {E}, {SLOW}",
     "snaplen-96": f"{E}, {E}",
@@ -72,8 +87,11 @@ OUTCOMES: dict[str, str] = {
     "tls12-healthy": ", ".join([E] * 5),
     "tls13-healthy": ", ".join([E] * 3),
     "two-interfaces": ", ".join([E] * 4),
+    "unanswered-requests/expected": UNANSWERED.replace("X", "client_gave_up"),  # both close, each first where it is
+    "unanswered-requests/expected_server": UNANSWERED.replace("X", "closed_by_server"),
     "vlan": f"{E}, {SLOW}",
     "vxlan": f"{E}, {SLOW}",
+    "waits-over-ipv6": f"{E}, {SLOW}",
     "zero-window": f"{E} ch_span, {E} ch_sh",
 }
 """By folder, or by golden file where the two ends see different things: the tls_outcome of each flow, after the
@@ -110,6 +128,7 @@ FACTS: dict[str, dict[int, dict[str, Any]]] = {
     "snaplen-96": {0: {"flags": ["snaplen_cut"]}, 1: {"flags": ["snaplen_cut"]}},
     "socks5": {2: {"preamble": "socks5"}},
     "stalled-client-hello": {5: {"server": "10.40.42.129:8086", "closed_by": "server", "close_kind": "fin"}},
+    "unanswered-requests/expected": {0: {"preamble": "http_connect"}, 4: {"preamble": "socks5"}},
     "tcp-fast-open": {1: {"syn_data": "accepted"}, 2: {"syn_data": "rejected"}},
     "tls12-healthy": {3: {"tls_version": "TLS 1.2", "resumed": False}, 4: {"resumed": True}},
     "tls13-healthy": {0: {"tls_version": "TLS 1.3", "sni": "server.example", "alpn": ["h2", "http/1.1"]}},
@@ -133,7 +152,9 @@ LENGTHS_MS: dict[str, dict[int, dict[str, tuple[int, int]]]] = {
     "syn-cookies": {2: {"ack_ch": (1500, 1600)}},
     "syn-lost/expected": {2: {"syn_synack": (1000, 1100)}, 3: {"syn_synack": (2000, 2200)}},
     "tcp-fast-open": {1: {"ack_ch": (-20, 0)}, 2: {"ack_ch": (0, 1)}},
+    "slow-finish": {1: {"sh_cfin": (2200, 2300)}},
     "vlan": {1: {"ack_ch": (1300, 1400)}},
+    "waits-over-ipv6": {1: {"ack_ch": (2500, 2600)}},
     "zero-window": {0: {"ch_span": (2000, 4000)}, 1: {"ch_sh": (3000, 3100)}},
 }
 """How long the READMEs say something took, closed or open, in ms: at least, less than."""

@@ -358,7 +358,8 @@ def test_lost_syn_and_lost_syn_ack_are_told_apart_at_the_client() -> None:
 
 
 def test_lost_syn_ack_at_the_server() -> None:
-    assert found(verdict(lost_syn(True), "server")) == ("synack_ack", "network", "syn_ack_loss", "high")
+    # Its own host may have dropped it, as far as can be seen from there.
+    assert found(verdict(lost_syn(True), "server")) == ("synack_ack", "network", "syn_ack_loss", "medium")
     assert verdict(lost_syn(False), "server").stalled is None
 
 

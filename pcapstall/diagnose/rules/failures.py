@@ -225,19 +225,6 @@ def closed(case: Case) -> Judgement:
     )
 
 
-def unfinished(case: Case) -> Judgement:
-    """The handshake ended nowhere."""
-    return conclude(
-        case,
-        UNKNOWN,
-        case.outcome.tls or case.outcome.tcp,
-        LOW,
-        "the handshake was not finished, and nothing in the capture says why",
-        [facts.handshake(case), facts.place(case)],
-        "a capture that goes on until the connection ends",
-    )
-
-
 def _may_be_no_tls(case: Case) -> bool:
     """Whether a connection was closed before any TLS, where nothing says that TLS was to come."""
     return case.outcome.tls == CLOSED_BEFORE_CLIENT_HELLO and not case.outcome.late_hello and not case.speaks_tls

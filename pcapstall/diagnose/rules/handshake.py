@@ -1,4 +1,4 @@
-"""Rules for the TCP handshake: SYNs and SYN-ACKs that were lost, dropped, answered late or never.
+"""Rules for the beginning of the TCP handshake: SYNs that were lost, dropped, answered late or never.
 
 A SYN-ACK's TSecr tells which SYN it answers (RFC 7323 section 3.2): the one evidence that tells a lost SYN from a lost
 SYN-ACK at the client.
@@ -8,10 +8,10 @@ from typing import Final
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
-from pcapstall.diagnose.rules.base import AT_CLIENT, AT_SERVER, Judgement, conclude, refs, several, span, times
+from pcapstall.diagnose.rules.base import AT_SERVER, Judgement, conclude, refs, several, span, times
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
-from pcapstall.diagnose.verdict import CLIENT_KERNEL, HIGH, MEDIUM, NETWORK, SERVER_KERNEL, UNKNOWN, Fact
+from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, SERVER_KERNEL, UNKNOWN, Fact
 
 _RTO_NS: Final = 1_000_000_000
 """A SYN or SYN-ACK is repeated after a second (RFC 6298 section 2.1), and twice that each time after."""
@@ -135,99 +135,6 @@ def late_syn_ack(case: Case) -> Judgement:
         f"{span(case.length_ns)}: a slow path, a loss or a slow host",
         [Fact("The SYN and its answer.", refs(case.start_ref, case.end_ref)), facts.place(case)],
         AT_SERVER,
-    )
-
-
-def syn_ack_unheard(case: Case) -> Judgement:
-    """The client repeated its SYN after the SYN-ACK had passed here, or acknowledges a later SYN-ACK: one was lost."""
-    answers = syn_acks(case, case.end_ns)
-    again = [seg for seg in case.history.client if seg.is_syn and case.start_ns < seg.ns <= case.end_ns]
-    ack = case.history.at(case.end_ref)
-    stamps = [seg.tsval for seg in answers]
-    later = ack is not None and ack.tsecr in stamps[1:] and ack.tsecr != stamps[0]
-    if case.at_client:
-        return "the capture was taken at the client, so the SYN-ACK had come to it"
-    if not again and not later:
-        return "nothing says that the SYN-ACK did not arrive"
-    why = (
-        Fact("The client repeated its SYN though the SYN-ACK had passed here.", refs(*(seg.ref for seg in again)))
-        if again
-        else Fact("The ACK's TSecr is that of a repeated SYN-ACK.", refs(answers[-1].ref, case.end_ref))
-    )
-    return conclude(
-        case,
-        NETWORK,
-        "syn_ack_loss",
-        HIGH if not case.is_open and (len(answers) > 1 or again) else MEDIUM,
-        f"the SYN-ACK was lost on its way to the client, which acknowledged it {span(case.length_ns)} later"
-        if not case.is_open
-        else "the SYN-ACK was lost on its way to the client",
-        [why, Fact(f"The SYN-ACK was sent {times(len(answers))}.", refs(*(seg.ref for seg in answers)))],
-        AT_CLIENT,
-    )
-
-
-def ack_loss(case: Case) -> Judgement:
-    """The ACK that came answers the first SYN-ACK though that was repeated, or an ACK is missing by its IP ID."""
-    answers = syn_acks(case, case.end_ns)
-    ack = case.history.at(case.end_ref)
-    if case.at_client:
-        return "the capture was taken at the client, which would have shown an earlier ACK"
-    if ack is None:
-        return "no ACK came"
-    sent = [seg for seg in case.history.client if seg.is_syn]
-    missing = case.client_ids.missing(sent[-1], ack) if sent else None
-    first = bool(answers) and ack.tsecr == answers[0].tsval and len({seg.tsval for seg in answers}) > 1
-    if not first and not missing:
-        return "nothing says that an earlier ACK was sent"
-    return conclude(
-        case,
-        NETWORK,
-        "ack_loss",
-        HIGH if missing and first else MEDIUM,
-        f"the client acknowledged the SYN-ACK before, and that ACK was lost: the one that came is "
-        f"{span(case.length_ns)} late",
-        [
-            Fact(
-                f"{several(missing, 'segment')} of the client sent before it never came here, by its IP IDs.",
-                refs(sent[-1].ref, ack.ref),
-            )
-            if missing
-            else Fact(
-                "The ACK's TSecr is that of the first SYN-ACK, which was repeated.", refs(case.start_ref, ack.ref)
-            ),
-            facts.place(case),
-        ],
-        AT_CLIENT,
-    )
-
-
-def late_ack(case: Case) -> Judgement:
-    """The SYN-ACK was not acknowledged in time, and what was lost cannot be told."""
-    answers = syn_acks(case, case.end_ns)
-    evidence = [
-        Fact(f"The SYN-ACK came by {times(len(answers))}.", refs(*(seg.ref for seg in answers), case.end_ref)),
-        facts.place(case),
-    ]
-    never = "never" if case.is_open else f"only after {span(case.length_ns)}"
-    if case.at_client:
-        return conclude(
-            case,
-            CLIENT_KERNEL,
-            "ack_loss",
-            MEDIUM,
-            f"the SYN-ACK came to the client's host and was acknowledged {never}: its kernel or firewall held it back",
-            evidence,
-            "the client's firewall and counters (nstat)",
-        )
-    return conclude(
-        case,
-        UNKNOWN,
-        "ack_loss",
-        MEDIUM,
-        f"the SYN-ACK was acknowledged {never}: it was lost, or its ACK was",
-        evidence,
-        AT_CLIENT,
     )
 
 

@@ -44,6 +44,8 @@ def other_round_trips(case: Case) -> list[int]:
     to_client = case.stalled in ("synack_ack", "hrr_ch2", "sh_cfin")
     own_name = "synack_ack" if to_client else "syn_synack"
     smallest = pair.synack_ack_ns if to_client else pair.syn_synack_ns
+    if smallest == NEVER:
+        smallest = pair.retried_synack_ack_ns if to_client else pair.retried_syn_synack_ns
     own = closed(intervals, own_name)
     found: list[int] = []
     if case.stalled == own_name:

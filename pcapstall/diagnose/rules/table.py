@@ -12,6 +12,7 @@ from pcapstall.diagnose.rules import (
     failures,
     flight,
     handshake,
+    last_ack,
     on_the_way,
     plaintext,
     slow_path,
@@ -32,9 +33,10 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("syn_dropped_by_host", ("syn_synack",), handshake.syn_dropped_by_host),
     Rule("syn_loss", ("syn_synack",), handshake.syn_loss),
     Rule("late_syn_ack", ("syn_synack",), handshake.late_syn_ack),
-    Rule("syn_ack_unheard", ("synack_ack",), handshake.syn_ack_unheard),
-    Rule("ack_loss", ("synack_ack",), handshake.ack_loss),
-    Rule("late_ack", ("synack_ack",), handshake.late_ack),
+    Rule("syn_ack_unheard", ("synack_ack",), last_ack.syn_ack_unheard),
+    Rule("ack_loss", ("synack_ack",), last_ack.ack_loss),
+    Rule("slow_ack", ("synack_ack",), last_ack.slow_ack),
+    Rule("late_ack", ("synack_ack",), last_ack.late_ack),
     Rule("answered_otherwise", ANSWER_WAIT, plaintext.answered_otherwise),
     # one side's turn
     Rule("zero_window", _TURNS, windows.zero_window),
@@ -68,5 +70,4 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("alert", (FAILURE,), failures.alert),
     Rule("reset", (FAILURE,), failures.reset),
     Rule("closed", (FAILURE,), failures.closed),
-    Rule("unfinished", (FAILURE,), failures.unfinished),
 )

@@ -3,6 +3,8 @@
 The proofs are those of `turn`; what was lost on the way has rules of its own, and so has the time before a hello.
 """
 
+from dataclasses import replace
+
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import ANSWER_WAIT, AT_CLIENT, AT_SERVER, Judgement, conclude, refs, span
@@ -92,7 +94,9 @@ def filled_by_other_work(case: Case) -> Judgement:
     other = _other_work(case, turn)
     if other is None:
         return "no lookup and no other connection of the client's host fills the gap"
-    return _late(case, turn, MEDIUM, [other, *_context(case, turn)[:-1]], AT_CLIENT)
+    found = _late(case, turn, MEDIUM, [other, *_context(case, turn)[:-1]], AT_CLIENT)
+    waited = other.text[0].lower() + other.text[1:].rstrip(".")
+    return replace(found, sentence=f"{found.sentence}, most likely waiting for something else: {waited}")
 
 
 def undecided(case: Case) -> Judgement:

@@ -109,10 +109,10 @@ def nagle(case: Case) -> Judgement:
     if last.payload_len >= full or ack.ack != mine[-1].end or last.offset != mine[-1].end:
         return "the rest was not a short segment that waited for that ACK"
     here = case.captured_at(last.from_client)
-    slack = _AT_ONCE_NS + (0 if here else 2 * case.rtt_ns)
-    if last.ns - ack.ns > slack or ack.ns - mine[-1].ns < _DELAYED_NS:
+    slack = _AT_ONCE_NS + (0 if here else 2 * case.way_ns(last.from_client))
+    rtt = min(case.way_ns(not last.from_client), ack.ns - mine[-1].ns)
+    if last.ns - ack.ns > slack or ack.ns - mine[-1].ns - rtt < _DELAYED_NS:
         return "the rest did not follow a delayed ACK at once"
-    rtt = min(case.rtt_ns, ack.ns - mine[-1].ns)
     delayer = SERVER_KERNEL if last.from_client else CLIENT_KERNEL
     holder = CLIENT_KERNEL if last.from_client else SERVER_KERNEL
     return conclude(

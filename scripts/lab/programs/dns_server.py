@@ -29,7 +29,7 @@ def main():
     parser.add_argument("--address", required=True)
     parser.add_argument("--answer-after", type=float, default=0, metavar="SECONDS")
     options = parser.parse_args()
-    wire = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    wire = socket.socket(socket.AF_INET6 if ":" in options.listen else socket.AF_INET, socket.SOCK_DGRAM)
     wire.bind((options.listen, 53))
     print("listening", flush=True)
     while True:

@@ -7,6 +7,7 @@ import argparse
 import contextlib
 import socket
 import ssl
+import struct
 import threading
 import time
 
@@ -29,6 +30,8 @@ def options_of(arguments=None):
     parser.add_argument("--receive-buffer", type=int)
     parser.add_argument("--defer-accept", type=int)
     parser.add_argument("--fast-open", type=int)
+    parser.add_argument("--delay-acks", action="store_true", help="let the kernel delay ACKs from the first byte on")
+    parser.add_argument("--reset-after-hello", action="store_true", help="read once, then close with RST")
     parser.add_argument("--close-first", action="store_true", help="close after the answer")
     parser.add_argument("--close-at", type=float, metavar="EPOCH", help="close at this time, whatever the peer does")
     parser.add_argument("--vanish-after", type=float, metavar="SECONDS",
@@ -51,7 +54,14 @@ def context_of(options):
 
 def serve(accepted, context, options):
     """Serve one connection to its end."""
+    if options.delay_acks:
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
     time.sleep(options.read_after)
+    if options.reset_after_hello:
+        accepted.recv(65536)
+        accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        accepted.close()
+        return
     with contextlib.suppress(OSError), context.wrap_socket(accepted, server_side=True) as connection:
         if options.vanish_after is not None:
             time.sleep(options.vanish_after)

@@ -1,0 +1,155 @@
+"""Rules for the last step of the TCP handshake: a SYN-ACK that was not heard, and ACKs that were lost or late.
+
+Seen at the server or between; at the client there is little to tell. SYNs and their answers are in `handshake`.
+"""
+
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.rules import facts
+from pcapstall.diagnose.rules.base import AT_CLIENT, Judgement, conclude, refs, several, span, times
+from pcapstall.diagnose.rules.handshake import syn_acks
+from pcapstall.diagnose.segments import Seg
+from pcapstall.diagnose.verdict import CLIENT_KERNEL, CLIENT_PROCESS, MEDIUM, NETWORK, UNKNOWN, Fact
+
+
+def syn_ack_unheard(case: Case) -> Judgement:
+    """The client repeated its SYN after the SYN-ACK had passed here, or acknowledges a later SYN-ACK: one was lost."""
+    answers = syn_acks(case, case.end_ns)
+    again = [seg for seg in case.history.client if seg.is_syn and case.start_ns < seg.ns <= case.end_ns]
+    ack = case.history.at(case.end_ref)
+    stamps = [seg.tsval for seg in answers]
+    later = ack is not None and ack.tsecr in stamps[1:] and ack.tsecr != stamps[0]
+    if case.at_client:
+        return "the capture was taken at the client, so the SYN-ACK had come to it"
+    if not again and not later:
+        return "nothing says that the SYN-ACK did not arrive"
+    if _answers_first(ack, answers):
+        return "the ACK answers the first SYN-ACK: that had arrived"
+    why = (
+        Fact("The client repeated its SYN though the SYN-ACK had passed here.", refs(*(seg.ref for seg in again)))
+        if again
+        else Fact("The ACK's TSecr is that of a repeated SYN-ACK.", refs(answers[-1].ref, case.end_ref))
+    )
+    return conclude(
+        case,
+        NETWORK,
+        "syn_ack_loss",
+        MEDIUM,
+        f"the SYN-ACK was lost on its way to the client, which acknowledged a later one, after {span(case.length_ns)}, "
+        f"unless the client's own host dropped it"
+        if not case.is_open
+        else "the SYN-ACK was lost on its way to the client, or dropped by the client's host",
+        [why, Fact(f"The SYN-ACK was sent {times(len(answers))}.", refs(*(seg.ref for seg in answers)))],
+        AT_CLIENT,
+    )
+
+
+def ack_loss(case: Case) -> Judgement:
+    """The SYN-ACK was repeated, and by the client's IP IDs it had sent an ACK that never came here."""
+    answers = syn_acks(case, case.end_ns)
+    ack = case.history.at(case.end_ref)
+    if case.at_client:
+        return "the capture was taken at the client, which would have shown an earlier ACK"
+    if ack is None:
+        return "no ACK came"
+    sent = [seg for seg in case.history.client if seg.is_syn]
+    missing = case.client_ids.missing(sent[-1], ack) if sent else None
+    if not missing:
+        return "nothing says that an earlier ACK was sent"
+    evidence = [
+        Fact(
+            f"{several(missing, 'segment')} of the client sent before it never came here, by its IP IDs.",
+            refs(sent[-1].ref, ack.ref),
+        ),
+        Fact(f"The SYN-ACK was sent {times(len(answers))}.", refs(*(seg.ref for seg in answers))),
+        facts.place(case),
+    ]
+    if not ack.has_data:
+        return conclude(
+            case,
+            NETWORK,
+            "ack_loss",
+            MEDIUM,
+            f"the client acknowledged the SYN-ACK before, and that ACK was lost: the next one came after "
+            f"{span(case.length_ns)}; a client that speaks first is not held up by that",
+            evidence,
+            AT_CLIENT,
+        )
+    # Each SYN-ACK gets an ACK: if no more than those are missing, the hello was not sent before.
+    silent = missing <= len(answers)
+    return conclude(
+        case,
+        CLIENT_PROCESS if silent else UNKNOWN,
+        "client_silent" if silent else "ack_loss",
+        MEDIUM,
+        f"the client's ACKs of the SYN-ACK were lost; its first bytes came after {span(case.length_ns)}, "
+        + ("and not for that reason: no more was lost" if silent else "and may have been lost before, too"),
+        evidence,
+        AT_CLIENT,
+    )
+
+
+def slow_ack(case: Case) -> Judgement:
+    """The ACK is the client's first, by its IP IDs, and answers the first SYN-ACK: it was on its way for so long."""
+    if case.at_client:
+        return "the capture was taken at the client: the way to it and back is short"
+    ack = case.history.at(case.end_ref)
+    if ack is None:
+        return "no ACK came"
+    answers = syn_acks(case, case.end_ns)
+    if not _answers_first(ack, answers):
+        return "the ACK does not answer the first SYN-ACK"
+    sent = [seg for seg in case.history.client if seg.is_syn]
+    if not sent or case.client_ids.missing(sent[-1], ack) != 0:
+        return "nothing says that it is the client's first"
+    return conclude(
+        case,
+        NETWORK,
+        "high_rtt",
+        MEDIUM,
+        f"the way to the client and back took {span(case.length_ns)}: the ACK that came is its first, and answers the "
+        f"first SYN-ACK",
+        [
+            Fact(
+                "The ACK's TSecr is the first SYN-ACK's TSval, and the client's IP IDs run on from its SYN.",
+                refs(sent[-1].ref, case.start_ref, ack.ref),
+            ),
+            facts.place(case),
+        ],
+        AT_CLIENT,
+    )
+
+
+def late_ack(case: Case) -> Judgement:
+    """The SYN-ACK was not acknowledged in time, and what was lost cannot be told."""
+    answers = syn_acks(case, case.end_ns)
+    evidence = [
+        Fact(f"The SYN-ACK came by {times(len(answers))}.", refs(*(seg.ref for seg in answers), case.end_ref)),
+        facts.place(case),
+    ]
+    never = "never" if case.is_open else f"only after {span(case.length_ns)}"
+    if case.at_client:
+        return conclude(
+            case,
+            CLIENT_KERNEL,
+            "ack_loss",
+            MEDIUM,
+            f"the SYN-ACK came to the client's host and was acknowledged {never}: its kernel or firewall held it back",
+            evidence,
+            "the client's firewall and counters (nstat)",
+        )
+    return conclude(
+        case,
+        UNKNOWN,
+        "ack_loss",
+        MEDIUM,
+        f"the SYN-ACK was acknowledged {never}: it was lost, or its ACK was",
+        evidence,
+        AT_CLIENT,
+    )
+
+
+def _answers_first(ack: Seg | None, answers: list[Seg]) -> bool:
+    """Whether the ACK's TSecr is that of the first SYN-ACK, and of no other."""
+    if ack is None or not answers or ack.tsecr < 0 or ack.tsecr != answers[0].tsval:
+        return False
+    return all(seg.tsval != ack.tsecr for seg in answers[1:])
