@@ -48,7 +48,7 @@ def test_no_golden_file_without_a_capture() -> None:
 
 def test_what_is_left_out_is_part_of_the_report() -> None:
     """A name of the list that is no key would leave nothing out."""
-    assert set(golden.UNSETTLED) <= set(FlowReport.__slots__)
+    assert set(golden.UNSETTLED) <= set(FlowReport._fields)
 
 
 class TestScript:
