@@ -108,6 +108,7 @@ def copy_project(destination: Path, packages: list[str]) -> Path:
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "CHANGELOG.md", "LICENSE"):
         shutil.copy(ROOT / name, destination)
     shutil.copytree(ROOT / "tests", destination / "tests", ignore=keep)
+    shutil.copytree(ROOT / "docs" / "man", destination / "docs" / "man")
     for name in packages:
         shutil.copytree(ROOT / "pcapstall" / name, destination / "pcapstall" / name, ignore=keep)
     for path in (ROOT / "pcapstall").iterdir():
@@ -154,7 +155,8 @@ class TestWheels:
         assert status == 0, output
         sources = {str(path.relative_to(tree)) for path in (tree / "pcapstall").rglob("*.py")}
         outside = {name for name in names if ".dist-info/" not in name}
-        assert outside == sources | {"pcapstall/py.typed"}
+        page = f"pcapstall-{pcapstall.__version__}.data/data/share/man/man1/pcapstall.1"
+        assert outside == sources | {"pcapstall/py.typed", page}
         assert [path.name for path in tmp_path.glob("*.whl")] == [f"pcapstall-{pcapstall.__version__}-py3-none-any.whl"]
         entry = next(name for name in names if name.endswith("entry_points.txt"))
         with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:

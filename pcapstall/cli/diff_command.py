@@ -23,14 +23,15 @@ from pcapstall.report.to_changes import FORMATS, render_changes
 
 @click.command("diff")
 @options.add_options(
-    click.argument("before", metavar="BEFORE"),
-    click.argument("after", metavar="AFTER"),
+    click.argument("before", metavar="BEFORE", shell_complete=options.completed_by("files")),
+    click.argument("after", metavar="AFTER", shell_complete=options.completed_by("files")),
     click.option(
         "-f",
         "--format",
         "wanted",
         default="table",
         metavar="FORMAT",
+        shell_complete=options.completed_by("formats"),
         help="table, markdown, jira or json. [default: what the name of -o ends with, else table]",
     ),
     options.output_option,
@@ -43,6 +44,7 @@ from pcapstall.report.to_changes import FORMATS, render_changes
         "--fail-if",
         multiple=True,
         metavar="CONDITION",
+        shell_complete=options.completed_by("conditions"),
         help='Exit with 1 if CONDITION holds: new_stalls, "ack_ch.p99 > 2x", "failed > 1.5x", "ch_ack.max > 1s".',
     ),
 )

@@ -77,6 +77,15 @@ def _set_debug(_ctx: click.Context, _param: click.Parameter, wanted: bool) -> No
         os.environ[debugging.VARIABLE] = "1"
 
 
+def _show_completion(ctx: click.Context, _param: click.Parameter, shell: str | None) -> None:
+    if shell is None or ctx.resilient_parsing:
+        return
+    from pcapstall.cli import completion
+
+    click.echo(completion.script(shell, PROGRAM, COMPLETE, root))
+    ctx.exit()
+
+
 def _debug_option(hidden: bool) -> click.Option:
     """It may stand before the command's name, where it is shown, and after it."""
     return click.Option(
@@ -89,6 +98,10 @@ def _debug_option(hidden: bool) -> click.Option:
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
     help="Print the version, and whether the hot path is compiled.",
+)  # fmt: skip
+@click.option(
+    "--completion", metavar="SHELL", is_eager=True, expose_value=False, callback=_show_completion,
+    help="Print what bash, zsh or fish is to evaluate to complete commands, options and files.",
 )  # fmt: skip
 def root() -> None:
     """Explain why a TLS connection hung: what was late, and whose time it was.

@@ -25,24 +25,42 @@ def port(text: str) -> int:
     return int(text)
 
 
-captures_argument: Final = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
+
+def completed_by(name: str) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
+    """The function ``name`` of `completion`, which is loaded only when a shell asks."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from pcapstall.cli import completion
+
+        found: list[Any] = getattr(completion, name)(ctx, param, incomplete)
+        return found
+
+    return complete
+
+
+captures_argument: Final = click.argument(
+    "captures", nargs=-1, required=True, metavar="CAPTURE...", shell_complete=completed_by("files")
+)
 
 slow_option: Final = click.option(
     "--slow",
     multiple=True,
     metavar="[INTERVAL=]TIME",
+    shell_complete=completed_by("slow"),
     help="Call an interval stalled from TIME on: 500ms, ch_ack=200ms. [default: 1s, ch_ack=500ms]",
 )
 filter_option: Final = click.option(
     "--filter",
     "filter_text",
     metavar="EXPR",
+    shell_complete=completed_by("columns"),
     help='Only flows for which EXPR holds: "ack_ch > 1s and sni ~ \'api\'", "server = 10.0.0.0/8".',
 )
 fail_if_option: Final = click.option(
     "--fail-if",
     multiple=True,
     metavar="CONDITION",
+    shell_complete=completed_by("conditions"),
     help='Exit with 1 if CONDITION holds: stalled, failed, "ack_ch.p99 > 1s", "count(tls_outcome = alert) > 0".',
 )
 at_option: Final = click.option(
@@ -69,6 +87,7 @@ strace_option: Final = click.option(
     "straces",
     multiple=True,
     metavar="[LABEL=]FILE",
+    shell_complete=completed_by("files"),
     help="A strace of either end (strace -f -ttt -T -o FILE), to tell what the process did. May be repeated.",
 )
 log_option: Final = click.option(
@@ -76,6 +95,7 @@ log_option: Final = click.option(
     "logs",
     multiple=True,
     metavar="[LABEL=]FILE",
+    shell_complete=completed_by("files"),
     help="A log of either end: lines that name an endpoint of a flow are shown with it. May be repeated.",
 )
 all_option: Final = click.option(
@@ -94,6 +114,7 @@ format_option: Final = click.option(
     "wanted",
     default="table",
     metavar="FORMAT",
+    shell_complete=completed_by("formats"),
     help="table, markdown, jira, json, jsonl, csv, html, or table:STYLE with a style of tabulate."
     " [default: what the name of -o ends with (.html, .md, .json, .jsonl, .csv), else table]",
 )

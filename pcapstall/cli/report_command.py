@@ -3,6 +3,8 @@
 Checks all arguments before anything is read, then reads, filters, renders and judges the conditions.
 """
 
+import sys
+
 import click
 
 from pcapstall.cli import destination, options, terminal
@@ -13,6 +15,7 @@ from pcapstall.pipeline import Options
 from pcapstall.pipeline.given import parse_given
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
+from pcapstall.report.model import Totals
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import STREAMED, parse_format, render
 from pcapstall.report.thresholds import parse_thresholds
@@ -105,4 +108,20 @@ def command(
                 render(analysis, out, wanted, look)
             else:
                 explanation.render_explanation(explained, out, wanted, look)
+        if explained is None and (wanted == "table" or output is not None):
+            _close(analysis.totals, output)
     return exit_code(analysis, conditions)
+
+
+def _close(totals: Totals, output: str | None) -> None:
+    """On a terminal the last line says what came of it; standard error says it when the report went into a file."""
+    out = sys.stderr if output not in (None, destination.STDOUT) else sys.stdout
+    width = terminal.width_of(out) if out is not None else None
+    if width is None:
+        return
+    from pcapstall.report.prose import closing_line  # not in a pipe
+    from pcapstall.report.to_table import GREEN, RED, YELLOW, paint
+
+    color = RED if totals.stalled else YELLOW if totals.failed else GREEN
+    look = RenderOptions(color=terminal.may_color(out))
+    out.write(f"{paint(closing_line(totals, stages.elapsed_ns(), width), color, look)}\n")

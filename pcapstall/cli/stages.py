@@ -19,6 +19,10 @@ class Stages:
         """The stage ``name`` begins, and the one before it is over."""
         self._begun.append((name, time.monotonic_ns()))
 
+    def elapsed_ns(self) -> int:
+        """Since the first stage began."""
+        return time.monotonic_ns() - self._begun[0][1] if self._begun else 0
+
     def lines(self) -> list[str]:
         """``reading packets: 1.2 s``, a line for each stage; the last one lasts until now."""
         ends_ns = [ns for _, ns in self._begun[1:]] + [time.monotonic_ns()]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @click.command("verify")
-@click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
+@options.captures_argument
 @click.option(
     "-f", "--format", "wanted", type=click.Choice(FORMATS), default="table", show_default=True, help="How to show it."
 )

@@ -3,7 +3,6 @@
 Plain records, filled by `reader`. When a line was written, on which clock, is found by `match`.
 """
 
-import json
 import re
 from dataclasses import dataclass, field
 from typing import Final
@@ -49,6 +48,8 @@ class LogLine:
 
 
 def _said_in_json(text: str) -> str:
+    import json  # few logs are written in it
+
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):

@@ -11,7 +11,7 @@ from pcapstall.core.times import format_ms, format_span, format_utc
 from pcapstall.report.grid import decimals
 from pcapstall.report.happening import cause_words, what_happened
 from pcapstall.report.log_prose import log_lines
-from pcapstall.report.model import STALL_INTERVALS, CaptureReport, FlowReport, Report, StraceReport
+from pcapstall.report.model import STALL_INTERVALS, CaptureReport, FlowReport, Report, StraceReport, Totals
 from pcapstall.report.percentiles import longest as longest_lengths
 from pcapstall.report.percentiles import outcome_counts, ranks_of
 
@@ -208,6 +208,18 @@ def numbers(values: Sequence[int], most: int = 8) -> str:
     """``3, 9, 12``; what is beyond ``most`` is counted."""
     shown = ", ".join(map(str, values[:most]))
     return f"{shown} and {len(values) - most} more" if len(values) > most else shown
+
+
+def closing_line(totals: Totals, elapsed_ns: int, width: int) -> str:
+    """The last line on a terminal, as pytest has one: what came of it, between rules that are as long as there is room.
+
+    A flow that stalled and failed counts as stalled.
+    """
+    failed = totals.failed - totals.stalled_and_failed
+    others = totals.flows - totals.stalled - failed
+    counts = f"{totals.stalled} stalled, " + (f"{failed} failed, " if failed else "") + _number(others, "other")
+    said = f" {counts} of {_number(totals.flows, 'flow')} in {elapsed_ns / 1e9:.2f} s "
+    return said.center(width, "=") if len(said) + 2 <= width else said.strip()
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -107,11 +107,3 @@ def test_wrong_usage(arguments: list[str], hint: str, capsys: pytest.CaptureFixt
     assert "Traceback" not in shown.err
     if arguments and "--fail-if" not in arguments:
         assert len(shown.err.splitlines()) == 1
-
-
-def test_completion_for_a_shell() -> None:
-    script = run(_PCAPSTALL_COMPLETE="bash_source")
-    assert script.returncode == 0
-    assert b"_pcapstall_completion" in script.stdout
-    words = run(_PCAPSTALL_COMPLETE="bash_complete", COMP_WORDS="pcapstall re", COMP_CWORD="1")
-    assert words.stdout.split() == [b"plain,report"]

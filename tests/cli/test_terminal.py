@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cli_support import COMMAND, LOST, PATIENCE_S, on_terminal, read_all, run, wait_for
+from cli_support import COMMAND, LOST, PATIENCE_S, REFUSED, on_terminal, read_all, run, wait_for
 
 from pcapstall.cli import terminal
 
@@ -46,6 +46,39 @@ class TestWidth:
         narrow, wide = (run("report", LOST, COLUMNS=columns).stdout for columns in ("40", "200"))
         assert narrow == wide
         assert max(len(line) for line in wide.splitlines()) > 120
+
+
+class TestClosingLine:
+    """As pytest ends: one line that tells what came of it, for a person who scrolled past the rest."""
+
+    def closing(self, shown: str) -> str:
+        return ESCAPE.sub("", shown).splitlines()[-1]
+
+    @pytest.mark.parametrize(
+        ("capture", "said"),
+        [
+            (LOST, r"=+ 1 stalled, 3 others of 4 flows in \d+\.\d\d s =+"),
+            (REFUSED, r"=+ 0 stalled, 2 failed, 0 others of 2 flows in \d+\.\d\d s =+"),
+        ],
+    )
+    def test_on_a_terminal(self, capture: str, said: str) -> None:
+        line = self.closing(on_terminal("report", capture, TERM="xterm", COLUMNS="70"))
+        assert re.fullmatch(said, line)
+        assert len(line) == 70
+        narrow = self.closing(on_terminal("report", capture, TERM="xterm", COLUMNS="40"))
+        assert "=" not in narrow
+        assert " of " in narrow
+
+    def test_beside_a_report_in_a_file(self, tmp_path: Path) -> None:
+        shown = on_terminal("report", LOST, "-o", str(tmp_path / "report.html"), COLUMNS="70")
+        assert re.fullmatch(r"=+ 1 stalled, 3 others of 4 flows in \d+\.\d\d s =+", ESCAPE.sub("", shown).strip())
+        assert "others of" not in (tmp_path / "report.html").read_text()
+
+    def test_neither_in_a_pipe_nor_in_data(self) -> None:
+        ended = run("report", LOST)
+        assert b"others of" not in ended.stdout + ended.stderr
+        assert "others of" not in on_terminal("report", LOST, "-f", "json")
+        assert "others of" not in on_terminal("report", LOST, "--explain", "3")
 
 
 class TestProgress:
