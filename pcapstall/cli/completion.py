@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from pcapstall.core.errors import UsageError
 from pcapstall.report.columns import FLOW_COLUMNS
-from pcapstall.report.conditions import STATISTICS
+from pcapstall.report.condition_language import STATISTICS
 from pcapstall.report.model import INTERVALS, STALL_INTERVALS
 from pcapstall.report.render import FORMATS
 
