@@ -35,7 +35,7 @@ from pcapstall.diagnose.thresholds import (
     SYNACK_ACK,
     Thresholds,
 )
-from pcapstall.flows.flow import FLAG_ENDED_BY_CAPTURE, FLAG_NOT_TLS, FLAG_UNREADABLE, Flow, peer_of
+from pcapstall.flows.flow import FLAG_ENDED_BY_CAPTURE, FLAG_LEFT_UNREAD, FLAG_NOT_TLS, FLAG_UNREADABLE, Flow, peer_of
 from pcapstall.wire.tls_reader import NEVER
 
 FIRST_RETRY_NS: Final = 1_100_000_000
@@ -221,7 +221,7 @@ class Intervals:
                     end_ns = capture_end_ns
         if flow.syn_ack_ref == 0 or flow.ack_ref == 0:
             self._open_handshake(flow, close_ns, end_ns)
-        if flow.flags & (FLAG_NOT_TLS | FLAG_UNREADABLE) == 0:
+        if flow.flags & (FLAG_NOT_TLS | FLAG_UNREADABLE | FLAG_LEFT_UNREAD) == 0:
             self._open_tls(flow, end_ns)
 
     def _open_handshake(self, flow: Flow, close_ns: i64, watched_ns: i64) -> None:

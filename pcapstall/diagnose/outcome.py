@@ -14,6 +14,7 @@ from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.sight import lacks_answer, lacks_rest, misses_bytes, speaks_otherwise, tls_server
 from pcapstall.flows.flow import (
     FLAG_EARLY_DATA,
+    FLAG_LEFT_UNREAD,
     FLAG_NOT_TLS,
     FLAG_SNAPLEN_CUT,
     FLAG_UNREADABLE,
@@ -196,6 +197,8 @@ class Outcome:
             return ESTABLISHED
         if flow.flags & FLAG_NOT_TLS != 0:
             return NOT_TLS
+        if flow.flags & FLAG_LEFT_UNREAD != 0:
+            return UNREADABLE
         if flow.client_hello_first_ref == 0 and flow.server_hello_first_ref == 0:
             return self._without_hello(flow, client, server, alert_ns)
         if self.close_ns != NEVER and flow.client_hello_first_ref != 0 and flow.client_hello_first_ns > self.close_ns:

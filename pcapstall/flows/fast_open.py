@@ -7,6 +7,7 @@ from mypy_extensions import i64
 
 from pcapstall.flows.flow import NEVER, HalfFlow, Limits
 from pcapstall.flows.head import Arrival, Held, StreamHead
+from pcapstall.flows.pending import count_unread, release_head, weigh
 from pcapstall.wire.segment import Segment
 
 
@@ -19,13 +20,14 @@ def hold_syn_payload(half: HalfFlow, segment: Segment, limits: Limits) -> None:
     start: i64 = segment.payload_offset
     data = segment.buf[start : start + segment.captured_len]
     head.hold(Held(Arrival(0, segment.ts_ns, segment.ref, NEVER), data, segment.payload_len - segment.captured_len))
-    limits.held_len += head.held_len
+    if weigh(half, head, limits):
+        count_unread(half.flow, limits)
+        release_head(half, limits)
 
 
 def reject_syn_payload(half: HalfFlow, head: StreamHead, limits: Limits) -> None:
     """The SYN-ACK did not acknowledge it: it was never sent, as far as the stream is concerned."""
     half.flow.syn_data = "rejected"
-    limits.held_len -= head.held_len
-    half.head = None
+    release_head(half, limits)
     half.next_offset = 0
     half.payload_bytes = 0

@@ -41,16 +41,13 @@ HANDED_ON: Final = 2
 
 # Flow.flags.
 FLAG_SNAPLEN_CUT: Final = 0x01
-FLAG_MISSED_BYTES: Final = 0x02
-"""Bytes were acknowledged that this capture does not hold."""
+FLAG_MISSED_BYTES: Final = 0x02  # bytes were acknowledged that this capture does not hold
 FLAG_NOT_TLS: Final = 0x04
-FLAG_UNREADABLE: Final = 0x08
-"""TLS it was, until bytes came that are none."""
+FLAG_UNREADABLE: Final = 0x08  # TLS it was, until bytes came that are none
 FLAG_EARLY_DATA: Final = 0x10
 FLAG_NOTES_CUT: Final = 0x20
 FLAG_SIMULTANEOUS_OPEN: Final = 0x40
-FLAG_CERTIFICATE: Final = 0x80
-"""The server sent a Certificate message in the clear: no resumption."""
+FLAG_CERTIFICATE: Final = 0x80  # the server sent a Certificate message in the clear: no resumption
 FLAG_ENDED_BY_CAPTURE: Final = 0x100
 """The capture ended before the connection did."""
 FLAG_CLOSED_EARLY: Final = 0x200
@@ -59,9 +56,13 @@ FLAG_TLS_DUE: Final = 0x400
 """What was said before is to be followed by TLS: STARTTLS and the like, a tunnel to port 443."""
 FLAG_CLEAR_FLIGHT: Final = 0x800
 """Handshake messages went in the clear behind a ServerHello that could not be read: older than TLS 1.3."""
+FLAG_LEFT_UNREAD: Final = 0x1000
+"""Its TLS, or a hello, was left unread to bound memory."""
 
 MAX_FLOWS: Final = 100_000
 """Most flows that are followed at once, unless the user says otherwise."""
+PENDING_MAX: Final = 64 * 1024 * 1024
+"""Bytes kept while hellos are pending: a flow that needs more when there are so many is left unread."""
 AHEAD_NS: Final = 60_000_000_000
 """A stamp further ahead of the capture's time than this is wrong, and nothing waits for that time to come."""
 
@@ -107,13 +108,16 @@ class Limits:
         self.max_flows: i64 = max_flows
         """Flows that are followed at once."""
         self.closed_early: i64 = 0
-        """Flows that were let go of, though they had not ended, because there were more."""
+        """Flows that were let go of before they had ended."""
         self.notes: i64 = 0
         """Segment notes kept now, over all flows."""
         self.spare_notes: list[SegmentNote] = []
         """Notes of handshakes that turned out unremarkable, to be written on again."""
-        self.held_len: i64 = 0
-        """Bytes waiting for a hole now, over all flows."""
+        self.pending_len: i64 = 0
+        """Bytes kept now while hellos are pending, over all flows."""
+        self.pending_max: i64 = PENDING_MAX
+        self.left_unread: i64 = 0
+        """Flows of which TLS was left unread, because more would have been kept."""
 
 
 class SegmentNote:
@@ -264,7 +268,6 @@ class Flow:
         self.settled: bool = False
         """Whether the handshake is over, one way or the other."""
         self.flags: i64 = 0
-        """FLAG_ bits below."""
         self.other_syn_acks: list[tuple[i64, i64, i64]] = NO_SYN_ACKS
         """(ISN, ns, ref) of SYN-ACKs with another ISN than the first one's, until the client's ACK chooses."""
         self.alerts: list[Alert] | None = None

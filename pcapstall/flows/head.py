@@ -8,13 +8,13 @@ from typing import Final
 
 from mypy_extensions import i64
 
-HELD_MAX: Final = 32 * 1024
+HELD_MAX: Final = 24 * 1024
 """Most bytes that wait for a hole in one stream."""
-HELD_ALL_MAX: Final = 64 * 1024 * 1024
-"""Bytes that wait for holes, over all flows."""
+HELD_LEN: Final = 160
+"""What a waiting segment takes besides its bytes, however few they are."""
 LATER_MAX: Final = 8
 """Segments after a hole that the peer acknowledged, before the hole is taken for the capture's own loss."""
-_MARKS_MAX: Final = 256
+_MARKS_MAX: Final = 128
 
 
 class Arrival:
@@ -54,6 +54,9 @@ class StreamHead:
         self.held: list[Held] = []
         """Ascending offsets, not overlapping what was read."""
         self.held_len: i64 = 0
+        """Bytes that these take."""
+        self.weight: i64 = 0
+        """Bytes that all of it took when it was last weighed."""
         self.later: i64 = 0
         """Segments that came after the first hole opened."""
         self.read_offset: i64 = 0
@@ -97,9 +100,7 @@ class StreamHead:
         waiting = self.held
         start: i64 = held.arrival.offset
         end: i64 = start + len(held.data)
-        i: i64 = len(waiting)
-        while i > 0 and waiting[i - 1].arrival.offset > start:
-            i -= 1
+        i: i64 = self._place_of(start)
         if i > 0:
             before: i64 = waiting[i - 1].arrival.offset + len(waiting[i - 1].data)
             if before > start:
@@ -115,6 +116,19 @@ class StreamHead:
             start = after + len(waiting[i].data)
             i += 1
 
+    def _place_of(self, start: i64) -> i64:
+        """How many of the waiting segments begin at or before ``start``."""
+        waiting = self.held
+        low: i64 = 0
+        high: i64 = len(waiting)
+        while low < high:
+            middle: i64 = (low + high) >> 1
+            if waiting[middle].arrival.offset > start:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
     def _insert(self, i: i64, held: Held, start: i64, end: i64) -> None:
         """Let the bytes from ``start`` to ``end`` of ``held`` wait at place ``i``."""
         origin = held.arrival
@@ -129,10 +143,10 @@ class StreamHead:
                 missing_len,
             )
         self.held.insert(i, piece)
-        self.held_len += end - start
+        self.held_len += end - start + HELD_LEN
 
     def take(self) -> Held:
         """Remove and return the waiting segment with the lowest offset."""
         held = self.held.pop(0)
-        self.held_len -= len(held.data)
+        self.held_len -= len(held.data) + HELD_LEN
         return held

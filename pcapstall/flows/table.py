@@ -30,6 +30,7 @@ from pcapstall.flows.flow import (
 from pcapstall.flows.graves import Graves, is_reuse
 from pcapstall.flows.notes import drop_notes
 from pcapstall.flows.oddities import is_over, take_back_resets
+from pcapstall.flows.pending import longest_pending
 from pcapstall.flows.tcp import TcpEvents
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.wire.icmp import IcmpQuote
@@ -149,6 +150,8 @@ class FlowTable:
                 self._done.append(flow)
         self._expire_done(now_ns)
         self._graves.expire(now_ns)
+        if self.limits.pending_len > self.limits.pending_max // 4 * 3:
+            self._lighten()
         self._looks += 1
         if self._looks * SWEPT_A_LOOK >= len(self._halves) and not _is_within(now_ns - self._swept_ns, self._quiet_ns):
             self._swept_ns = now_ns
@@ -202,6 +205,13 @@ class FlowTable:
         self._halves[answer_key] = flow.answerer
         self._halves[key] = flow.opener
         return flow.opener
+
+    def _lighten(self) -> None:
+        """Too much is kept while hellos are pending: leave those unread that have been idle for longest."""
+        for flow in longest_pending(self._halves.values()):
+            if self.limits.pending_len <= self.limits.pending_max // 2:
+                return
+            self._tls.leave_unread(flow)
 
     def _make_room(self, ts_ns: i64) -> None:
         """Let go of the flows that have been idle for longest."""

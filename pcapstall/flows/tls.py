@@ -11,13 +11,13 @@ from pcapstall.flows.flow import (
     FLAG_NOT_TLS,
     IGNORED,
     NEVER,
-    READING,
     SEEKING,
     Flow,
     HalfFlow,
     Limits,
 )
-from pcapstall.flows.head import HELD_ALL_MAX, HELD_MAX, LATER_MAX, Arrival, Held, StreamHead
+from pcapstall.flows.head import HELD_MAX, LATER_MAX, Arrival, Held, StreamHead
+from pcapstall.flows.pending import attach, count_unread, leave_unread, release_head, stop_reading, weigh
 from pcapstall.flows.roles import hello_receiver
 from pcapstall.flows.seek import PREFIX_MAX, find_tls, looks_like_record, note_talk
 from pcapstall.flows.tls_events import TlsEvents
@@ -54,7 +54,7 @@ class TlsStreams:
             if head is None:
                 if offset <= 0 and end - start >= 3 and looks_like_record(segment.buf, start):
                     # The ordinary flow: TLS from the first byte on, nothing is kept.
-                    self._read(half, self._attach(half, offset), segment.buf, start, end, arrival, missing_len)
+                    self._read(half, attach(half, offset), segment.buf, start, end, arrival, missing_len)
                     self._watch(half)
                     return
                 head = StreamHead()
@@ -86,8 +86,8 @@ class TlsStreams:
         self._finish_half(flow.server())
         self._events.finish(flow)
         note_talk(flow)
-        self._end(flow.opener)
-        self._end(flow.answerer)
+        stop_reading(flow.opener, self._limits)
+        stop_reading(flow.answerer, self._limits)
 
     def acknowledged(self, half: HalfFlow, segment: Segment) -> None:
         """The peer acknowledged the ClientHello that ``half`` sent."""
@@ -125,7 +125,7 @@ class TlsStreams:
         head = half.head
         if reader.is_between():
             if head is not None and len(head.held) == 0:
-                half.head = None
+                release_head(half, self._limits)
         elif head is None:
             head = StreamHead()
             head.mark(arrival.copy())
@@ -138,14 +138,12 @@ class TlsStreams:
             head = StreamHead()
             half.head = head
         head.later += 1
-        before: i64 = head.held_len
-        if before + len(held.data) > HELD_MAX or self._limits.held_len > HELD_ALL_MAX:
+        if head.held_len + len(held.data) > HELD_MAX:
             self._skip_hole(half, head)
             if half.head is not head or head.held_len + len(held.data) > HELD_MAX:
+                self._watch(half)
                 return
-            before = head.held_len
         head.hold(held)
-        self._limits.held_len += head.held_len - before
         if head.later > LATER_MAX and len(head.held) > 0 and half.acked_offset > head.held[0].arrival.offset:
             self._skip_hole(half, head)
         if half.head is head:
@@ -168,7 +166,7 @@ class TlsStreams:
             if reader is not None:
                 wanted = reader.wanted_offset()
             if half.phase == IGNORED:
-                self._release(half)
+                stop_reading(half, self._limits)
                 return
             if head.held[0].arrival.offset > wanted:
                 return
@@ -177,9 +175,7 @@ class TlsStreams:
 
     def _feed_held(self, half: HalfFlow, head: StreamHead) -> None:
         """Read the first waiting segment, whatever is missing before it."""
-        before: i64 = head.held_len
         held = head.take()
-        self._limits.held_len -= before - head.held_len
         reader = half.reader
         if reader is not None:
             self._read(half, reader, held.data, 0, len(held.data), held.arrival, held.missing_len)
@@ -203,7 +199,7 @@ class TlsStreams:
             start += overlap
         head.mark(arrival.at(head.read_offset))
         if len(head.prefix) == 0 and end - start >= 3 and looks_like_record(buf, start):
-            self._attach(half, head.read_offset)
+            attach(half, head.read_offset)
         else:
             if half is hello_receiver(flow) and head.read_offset <= flow.server_tls_offset:
                 # A talk before STARTTLS: of no interest once the hello is there.
@@ -215,12 +211,15 @@ class TlsStreams:
             at: i64 = find_tls(half, head)
             if at == NOT_TLS:
                 if half is hello_receiver(flow):
-                    self._end(half)
+                    stop_reading(half, self._limits)
                 else:
                     self.ignore(flow)
                 return
             if at != NEED_MORE:
-                self._attach(half, head.prefix_offset + at)
+                attach(half, head.prefix_offset + at)
+            elif len(head.prefix) > PREFIX_MAX:
+                # One large segment of a server that talks before any hello: its beginning tells what it says.
+                head.prefix = head.prefix[:PREFIX_MAX]
         head.read_offset += end - start
         reader = half.reader
         if reader is not None:
@@ -249,17 +248,11 @@ class TlsStreams:
             self._events.progress(half, newest)
             self._keep_marks(half, reader, newest)
 
-    def _attach(self, half: HalfFlow, offset: i64) -> TlsReader:
-        """TLS begins at ``offset``."""
-        half.reader = reader = TlsReader(half is not hello_receiver(half.flow), offset)
-        half.phase = READING
-        return reader
-
     def ignore(self, flow: Flow) -> None:
         """This flow is not TLS: look at its payload no more."""
         flow.flags |= FLAG_NOT_TLS
-        self._end(flow.opener)
-        self._end(flow.answerer)
+        stop_reading(flow.opener, self._limits)
+        stop_reading(flow.answerer, self._limits)
         self._events.settle(flow)
 
     def _watch(self, half: HalfFlow) -> None:
@@ -272,11 +265,31 @@ class TlsStreams:
                 half.watch_offset = reader.offset
             else:
                 half.watch_offset = reader.wanted_offset()
-                head = half.head
-                if head is not None and len(head.held) == 0:
-                    half.head = None
+                if half.head is not None and len(half.head.held) == 0:
+                    release_head(half, self._limits)
+                if reader.collected is not None:
+                    # Nobody asks for a hello after the handshake.
+                    reader.leave_unread()
         elif half.head is not None:
             half.watch_offset = half.head.read_offset
+        head = half.head
+        if head is not None and weigh(half, head, self._limits):
+            self._lighten(half, head)
+
+    def _lighten(self, half: HalfFlow, head: StreamHead) -> None:
+        """Too much is kept: do without the hello that has begun, or without all TLS of the flow."""
+        reader = half.reader
+        if reader is not None and reader.collected is not None:
+            reader.leave_unread()
+            count_unread(half.flow, self._limits)
+            if not weigh(half, head, self._limits):
+                return
+        self.leave_unread(half.flow)
+
+    def leave_unread(self, flow: Flow) -> None:
+        """Read no more TLS of ``flow``, to keep memory within bounds."""
+        leave_unread(flow, self._limits)
+        self._events.settle(flow)
 
     def _finish_half(self, half: HalfFlow) -> None:
         head = half.head
@@ -284,17 +297,3 @@ class TlsStreams:
             self._events.hole(half, head.held[0].arrival)
             self._feed_held(half, head)
             head = half.head
-
-    def _end(self, half: HalfFlow) -> None:
-        """Read no more of this half."""
-        half.phase = IGNORED
-        half.watch_offset = NEVER
-        self._release(half)
-
-    def _release(self, half: HalfFlow) -> None:
-        """Let go of the bytes kept for one half."""
-        head = half.head
-        if head is not None:
-            self._limits.held_len -= head.held_len
-            half.head = None
-        half.reader = None

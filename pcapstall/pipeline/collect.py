@@ -59,15 +59,21 @@ class Collector(FlowSink):
     def take(self, flow: Flow) -> bool:
         """Keep a finished flow, or count it."""
         wanted = self._measure(flow)
-        if self.keep_all or (wanted and not self._is_nothing(flow)):
-            if len(self.kept) < self.rows_max:
-                self.kept.append(flow)
-                self.knowledge.learn(flow, self.intervals)
-                self._keep_notes(flow)
-                return True
-            self._count_in(flow, self.beyond, can_stall(self.outcome) and self.intervals.judge(self.thresholds, 0))
+        if not self.keep_all and not wanted:
+            self._count(flow)
             return False
-        self._count(flow)
+        # No flood shall crowd out those that were followed to their end.
+        nothing = self._is_nothing(flow)
+        if len(self.kept) < self.rows_max and not (nothing and (not self.keep_all or len(self.kept) >= ROWS_MAX)):
+            self.kept.append(flow)
+            self.knowledge.learn(flow, self.intervals)
+            self._keep_notes(flow)
+            return True
+        stalled = can_stall(self.outcome) and self.intervals.judge(self.thresholds, 0)
+        if self.keep_all or stalled or self.outcome.failed:
+            self._count_in(flow, self.beyond, stalled)
+        else:
+            self._count(flow)
         return False
 
     def _measure(self, flow: Flow) -> bool:

@@ -52,8 +52,11 @@ def bounds_reached(limits: Limits, collector: Collector) -> list[str]:
         were = "1 flow was" if limits.closed_early == 1 else f"{limits.closed_early} flows were"
         found.append(f"{were} closed early to stay within --max-flows {limits.max_flows}")
     if collector.beyond.flows:
-        more = "1 more flow" if collector.beyond.flows == 1 else f"{collector.beyond.flows} more flows"
-        found.append(f"{more} that stalled or failed, or may have, counted but not shown: there are too many")
+        more = "1 more flow is" if collector.beyond.flows == 1 else f"{collector.beyond.flows} more flows are"
+        found.append(f"{more} counted but not shown: there are too many")
+    if limits.left_unread:
+        flows = "1 flow" if limits.left_unread == 1 else f"{limits.left_unread} flows"
+        found.append(f"TLS of {flows} was left unread: hellos that never became whole would take too much memory")
     return found
 
 

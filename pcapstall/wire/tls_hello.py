@@ -25,6 +25,7 @@ _HELLO_RETRY_RANDOM: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a2
 _BODY_OFFSET: Final = 4
 _RANDOM_OFFSET: Final = 6
 _SESSION_ID_OFFSET: Final = 38
+_PROTOCOL_LEN_MAX: Final = 255
 _RANDOM_LEN_MIN: Final = 8
 """So much of a random is no chance."""
 
@@ -129,7 +130,7 @@ def _read_server_extensions(message: bytes, at: i64, end: i64, hello: ServerHell
         elif number == EXTENSION_PRE_SHARED_KEY:
             hello.psk_selected = True
         elif number == EXTENSION_ALPN and size > 3:
-            hello.alpn = printable(message[at + 3 : at + size])
+            hello.alpn = printable(message[at + 3 : at + size][:_PROTOCOL_LEN_MAX])
         at += size
     if at != stop:
         hello.malformed = "extensions"

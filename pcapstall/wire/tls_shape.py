@@ -24,10 +24,15 @@ EXTENSION_KEY_SHARE: Final = 51
 EXTENSION_ECH: Final = 0xFE0D
 
 _SHAPES_MAX: Final = 4096
-_SHAPE_LEN_MAX: Final = 4096
+_SHAPE_LEN_MAX: Final = 1024
 _NAMES_MAX: Final = 32 * 1024
 _NAME_LEN_MAX: Final = 255
 _GROUPS_MAX: Final = 1024
+_LISTED_MAX: Final = 64
+"""Entries of a list that are always kept: more than clients send."""
+_LONG_MAX: Final = 500_000
+"""Entries of longer lists kept by this process; then they are cut, for somebody makes hellos to fill memory."""
+_long: Final[list[int]] = [0]
 
 # Extensions below 60 are bits of one number, since clients shuffle them; these two, far above, are bits 60 and 61.
 SET_END: Final = 60
@@ -42,20 +47,24 @@ class HelloShape:
         self.ja4: str = ""
         self.alpn: tuple[str, ...] = ()
         self.versions: tuple[int, ...] = ()
-        self.extensions: tuple[int, ...] = ()
-        """IANA numbers, ascending, GREASE left out."""
         self.ech: bool = False
         self.early_data: bool = False
         self.psk: bool = False
         self.malformed: str = ""
         self._ciphers: bytes = ciphers
         self._ssl2: bool = ssl2
+        self._extension_set: i64 = 0
+        self._more_extensions: bytes = b""
 
     def cipher_suites(self) -> tuple[int, ...]:
         """IANA numbers in the client's order, GREASE left out; in SSLv2 format cipher specs of three bytes."""
         if self._ssl2:
             return tuple([u24_be(self._ciphers, at) for at in range(0, len(self._ciphers), 3)])
         return tuple(numbers_of(self._ciphers))
+
+    def extensions(self) -> tuple[int, ...]:
+        """IANA numbers, ascending, GREASE left out."""
+        return tuple(_extensions_of(self._extension_set, self._more_extensions))
 
 
 NO_SHAPE: Final = HelloShape(b"", False)
@@ -104,14 +113,19 @@ class ShapeParts:
 
     def extensions(self) -> list[int]:
         """All their numbers, ascending."""
-        found = [number for number in range(SET_END) if self.has_extension(number)]
-        found.extend(numbers_of(self.more_extensions))
-        if self.has_extension(SET_END):
-            found.append(_RENEGOTIATION_INFO)
-        if self.has_extension(SET_END + 1):
-            found.append(EXTENSION_ECH)
-        found.sort()
-        return found
+        return _extensions_of(self.extension_set, self.more_extensions)
+
+
+def _extensions_of(extension_set: i64, more: bytes) -> list[int]:
+    """The numbers in a set of bits and those in ``more``, ascending."""
+    found = [number for number in range(SET_END) if (extension_set >> i64(number)) & 1 == 1]
+    found.extend(numbers_of(more))
+    if (extension_set >> SET_END) & 1 == 1:
+        found.append(_RENEGOTIATION_INFO)
+    if (extension_set >> (SET_END + 1)) & 1 == 1:
+        found.append(EXTENSION_ECH)
+    found.sort()
+    return found
 
 
 _Key = tuple[bytes, bytes, bytes, bytes, bytes, int, int]
@@ -155,17 +169,21 @@ def shape_of(parts: ShapeParts) -> HelloShape:
 
 
 def _work_out(parts: ShapeParts) -> HelloShape:
-    shape = HelloShape(parts.ciphers, parts.ssl2)
+    cipher_len: i64 = 2
+    if parts.ssl2:
+        cipher_len = 3
+    shape = HelloShape(_kept(parts.ciphers, cipher_len), parts.ssl2)
     extensions = parts.extensions()
     protocols = _protocols(parts.alpn)
     version: i64 = parts.legacy_version
     shape.versions = (version,)
     if parts.has_extension(EXTENSION_SUPPORTED_VERSIONS):
         versions = numbers_of(parts.versions)
-        shape.versions = tuple(versions)
+        shape.versions = tuple(versions[: _kept_of(len(versions))])
         version = max(versions, default=0)
-    shape.alpn = tuple([printable(protocol) for protocol in protocols])
-    shape.extensions = tuple(extensions)
+    shape.alpn = tuple([printable(protocol) for protocol in protocols[: _kept_of(len(protocols))]])
+    shape._extension_set = parts.extension_set
+    shape._more_extensions = _kept(parts.more_extensions, 2)
     shape.ech = EXTENSION_ECH in extensions
     shape.early_data = EXTENSION_EARLY_DATA in extensions
     shape.psk = EXTENSION_PRE_SHARED_KEY in extensions
@@ -178,6 +196,23 @@ def _work_out(parts: ShapeParts) -> HelloShape:
         algorithms = numbers_of(parts.signature_algorithms)
         shape.ja4 = ja4_fingerprint(version, numbers_of(parts.ciphers), extensions, algorithms, first)
     return shape
+
+
+def _kept(packed: bytes, entry_len: i64) -> bytes:
+    """What is kept of a list of entries of ``entry_len`` bytes."""
+    if len(packed) <= entry_len * _LISTED_MAX:
+        return packed
+    return packed[: entry_len * _kept_of(len(packed) // entry_len)]
+
+
+def _kept_of(count: i64) -> i64:
+    """How many of the ``count`` entries of a hello's list are kept."""
+    if count <= _LISTED_MAX:
+        return count
+    if _long[0] + count > _LONG_MAX:
+        return _LISTED_MAX
+    _long[0] += count
+    return count
 
 
 def _protocols(data: bytes) -> list[bytes]:
@@ -206,14 +241,14 @@ def numbers_of(data: bytes) -> list[int]:
 
 
 def server_name(raw: bytes) -> str:
-    """``raw`` as printable text; the same name is the same object."""
+    """``raw`` as printable text, as much of it as can be a name; the same name is the same object."""
+    raw = raw[:_NAME_LEN_MAX]
     name = _names.get(raw)
     if name is None:
         name = printable(raw)
-        if len(raw) <= _NAME_LEN_MAX:
-            if len(_names) >= _NAMES_MAX:
-                _names.clear()
-            _names[raw] = name
+        if len(_names) >= _NAMES_MAX:
+            _names.clear()
+        _names[raw] = name
     return name
 
 
@@ -232,5 +267,5 @@ def group_tuple(packed: i64, more: bytes) -> tuple[int, ...]:
             _groups.clear()
         _groups[packed] = groups
     if more:
-        return groups + tuple(numbers_of(more))
+        return groups + tuple(numbers_of(_kept(more, 2)))
     return groups

@@ -124,7 +124,7 @@ def run(packets: list[Packet], slow_ns: int = SECOND) -> list[Flow]:
     for frame, packet in enumerate(packets, 1):
         table.add(to_segment(packet, frame))
     table.finish()
-    assert table.limits.held_len == 0
+    assert table.limits.pending_len == 0
     assert table.limits.notes == 0
     return sink.flows
 

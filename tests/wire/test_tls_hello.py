@@ -88,7 +88,7 @@ def test_everything_in_a_client_hello() -> None:
     assert hello.ech
     assert hello.early_data
     assert hello.psk
-    assert hello.shape.extensions == (0, 13, 16, 35, 41, 42, 43, 51, 0xFE0D)
+    assert hello.shape.extensions() == (0, 13, 16, 35, 41, 42, 43, 51, 0xFE0D)
     assert hello.ja4.startswith("t13d0309h2_")
 
 
@@ -192,14 +192,14 @@ def test_names_are_safe_to_print() -> None:
 def test_only_the_first_of_an_extension_that_comes_twice_is_a_bit() -> None:
     once = parse_client_hello(client_hello(SIGNATURES))
     twice = parse_client_hello(client_hello(SIGNATURES + SIGNATURES))
-    assert (once.shape.extensions, twice.shape.extensions) == ((13,), (13, 13))
+    assert (once.shape.extensions(), twice.shape.extensions()) == ((13,), (13, 13))
     assert once.ja4 != twice.ja4
 
 
 @pytest.mark.parametrize("number", [0, 1, 31, 32, 43, 51, 59, 60, 61, 63, 64, 0x4469, 0xFE0D, 0xFF01, 0xFFFF])
 def test_each_extension_keeps_its_number(number: int) -> None:
     # Compiled, a shift by 32 or more is where a set of bits goes wrong.
-    assert parse_client_hello(client_hello(extension(number, b""))).shape.extensions == (number,)
+    assert parse_client_hello(client_hello(extension(number, b""))).shape.extensions() == (number,)
 
 
 def test_many_key_shares() -> None:
@@ -307,3 +307,17 @@ def test_memory_of_shapes_and_names_is_bounded() -> None:
     before = len(tls_shape._shapes)
     parse_client_hello(client_hello(ciphers=bytes(range(250)) * 40))
     assert len(tls_shape._shapes) == before, "too large to be remembered"
+
+
+def test_long_lists_are_kept_until_somebody_fills_memory_with_them() -> None:
+    def kept(number: int) -> int:
+        names = [f"{number * 700 + at:05}".encode() for at in range(700)]
+        return len(parse_client_hello(client_hello(alpn(*names))).alpn)
+
+    count = tls_shape._long
+    before = count[0]
+    try:
+        count[0] = 499_000
+        assert [kept(number) for number in range(3)] == [700, 64, 64]
+    finally:
+        count[0] = before

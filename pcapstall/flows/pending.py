@@ -1,0 +1,84 @@
+"""What is kept of streams while their hellos are pending: how much, of one flow and of all, and how it is let go of.
+
+Bytes that wait for a hole, first bytes in which TLS does not begin yet, hellos that are not whole, arrival marks. A
+flow that needs too much of it keeps its TCP measures, and its TLS is left unread; that is counted.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.flows.flow import FLAG_LEFT_UNREAD, IGNORED, NEVER, READING, Flow, HalfFlow, Limits, peer_of
+from pcapstall.flows.head import StreamHead
+from pcapstall.flows.roles import hello_receiver
+from pcapstall.wire.tls_reader import TlsReader
+
+FLOW_MAX: Final = 32 * 1024
+"""Bytes of one flow."""
+MARK_LEN: Final = 64
+"""An arrival mark, with its place in the list."""
+
+
+def attach(half: HalfFlow, offset: i64) -> TlsReader:
+    """TLS begins at ``offset``."""
+    half.reader = reader = TlsReader(half is not hello_receiver(half.flow), offset)
+    half.phase = READING
+    return reader
+
+
+def weigh(half: HalfFlow, head: StreamHead, limits: Limits) -> bool:
+    """Take account of what is kept of ``half``; whether it is too much."""
+    weight: i64 = head.held_len + len(head.prefix) + MARK_LEN * len(head.marks)
+    reader = half.reader
+    if reader is not None:
+        collected = reader.collected
+        if collected is not None:
+            weight += len(collected)
+    limits.pending_len += weight - head.weight
+    head.weight = weight
+    other = peer_of(half).head
+    if other is not None:
+        weight += other.weight
+    return weight > FLOW_MAX or limits.pending_len > limits.pending_max
+
+
+def release_head(half: HalfFlow, limits: Limits) -> None:
+    """Nothing of ``half`` waits any more."""
+    head = half.head
+    if head is not None:
+        limits.pending_len -= head.weight
+        half.head = None
+
+
+def stop_reading(half: HalfFlow, limits: Limits) -> None:
+    """Read no more of this half, and let go of its bytes."""
+    half.phase = IGNORED
+    half.watch_offset = NEVER
+    half.reader = None
+    release_head(half, limits)
+
+
+def leave_unread(flow: Flow, limits: Limits) -> None:
+    """Read no more TLS of ``flow``: it would take too much memory."""
+    count_unread(flow, limits)
+    stop_reading(flow.opener, limits)
+    stop_reading(flow.answerer, limits)
+
+
+def count_unread(flow: Flow, limits: Limits) -> None:
+    """Note that something of ``flow`` is left unread."""
+    if flow.flags & FLAG_LEFT_UNREAD == 0:
+        flow.flags |= FLAG_LEFT_UNREAD
+        limits.left_unread += 1
+
+
+def longest_pending(halves: Iterable[HalfFlow]) -> list[Flow]:
+    """The flows of ``halves`` of which something is kept, by their last segment."""
+    found: list[tuple[i64, i64, Flow]] = []
+    for half in halves:
+        flow = half.flow
+        if half is flow.opener and (half.head is not None or flow.answerer.head is not None):
+            found.append((flow.last_ns, flow.id, flow))
+    found.sort()
+    return [flow for _, _, flow in found]
