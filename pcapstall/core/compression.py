@@ -25,6 +25,8 @@ SKIPPABLE_MIN: Final = 0x184D2A50
 SKIPPABLE_MAX: Final = 0x184D2A5F
 """Magic numbers of the skippable frames that zstd (RFC 8878 section 3.1.2) and lz4 share."""
 
+_FIRST_STEP: Final = 64
+"""Bytes that a member gets at first, then ever twice as many: of many short ones each looks at no more than its own."""
 _ZSTD_STEP: Final = 1024
 """zstandard knows no limit on its output; so little input cannot become more than 32 MiB of it."""
 _XZ_MEMORY: Final = 1 << 30
@@ -146,6 +148,9 @@ class Unpacker:
         self._raw = raw
         self._path = path
         self._input = b""
+        self._at = 0
+        """How much of the input is used up."""
+        self._step = _FIRST_STEP
         self._member: _Member | None = None
         self._ended = False
         self._new_member: Callable[[], _Member] | None = None
@@ -165,34 +170,36 @@ class Unpacker:
         return b""
 
     def _decode(self, member: _Member) -> bytes:
-        data = self._input
-        self._input = b""
-        if not data and member.hungry:
-            data = self._raw()
-            if not data:
+        if self._at == len(self._input) and member.hungry:
+            self._input, self._at = self._raw(), 0
+            if not self._input:
                 self._end(f"the {self.compression} data is cut")
                 return b""
+        data = self._input[self._at : self._at + self._step]
+        self._at += len(data)
+        self._step = min(2 * self._step, CHUNK)
         try:
             out = member.feed(data)
         except self._errors as error:
             self._end(f"the {self.compression} data is damaged: {error}")
             return b""
         if member.eof:
-            self._input = member.unused
+            # What it has not used lies in the input still: that is not replaced as long as a member is not hungry.
+            self._at -= len(member.unused)
             self._member = None
         return out
 
     def _begin_member(self) -> bool:
         """Look at what follows: another member, padding, a skippable frame, or the end. False at the end."""
         head = self._want(6)
-        if not head.strip(b"\0"):
+        if not head.strip(b"\0") or (self.compression == "xz" and not head[0]):
             # Zeros after the last member are the padding of xz and of tapes.
-            self._input = b""
-            if head and len(head) >= 6:
-                return True
-            self._end("")
-            return False
-        found = compression_of(head.lstrip(b"\0") if self.compression == "xz" else head)
+            if not head:
+                self._end("")
+                return False
+            self._input, self._at = self._input[self._at :].lstrip(b"\0"), 0
+            return True
+        found = compression_of(head)
         if found == "skippable" and self.compression in (None, "zstd", "lz4"):
             return self._skip_frame()
         if self.compression is None and found in ("zstd", "lz4"):
@@ -201,35 +208,36 @@ class Unpacker:
         if found != self.compression or self._new_member is None:
             self._end(f"something else follows the {self.compression or 'compressed'} data")
             return False
-        self._input = self._input.lstrip(b"\0") if self.compression == "xz" else self._input
         self._member = self._new_member()
+        self._step = _FIRST_STEP
         return True
 
     def _skip_frame(self) -> bool:
         head = self._want(8)
         left = int.from_bytes(head[4:8], "little") + 8
         while left > 0:
-            if not self._input:
-                self._input = self._raw()
+            if self._at == len(self._input):
+                self._input, self._at = self._raw(), 0
                 if not self._input:
                     self._end("a skippable frame is cut")
                     return False
-            step = min(left, len(self._input))
-            self._input = self._input[step:]
+            step = min(left, len(self._input) - self._at)
+            self._at += step
             left -= step
         return True
 
     def _want(self, size: int) -> bytes:
-        while len(self._input) < size:
+        """The next ``size`` bytes, which are not used up by this; fewer only at the end."""
+        while len(self._input) - self._at < size:
             chunk = self._raw()
             if not chunk:
                 break
-            self._input += chunk
-        return self._input
+            self._input, self._at = self._input[self._at :] + chunk, 0
+        return self._input[self._at : self._at + size]
 
     def _end(self, trouble: str) -> None:
         self._ended = True
-        self._input = b""
+        self._input, self._at = b"", 0
         self._member = None
         self.trouble = trouble
 
@@ -248,7 +256,8 @@ def _codec(path: str, compression: str) -> tuple[Callable[[], _Member], tuple[ty
         return lambda: _LimitedMember(lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY)), (lzma.LZMAError, EOFError)
     if compression == "zstd":
         zstandard = _import(path, "zstandard", compression)
-        return lambda: _ZstdMember(zstandard.ZstdDecompressor().decompressobj()), (zstandard.ZstdError,)
+        decompressor = zstandard.ZstdDecompressor()
+        return lambda: _ZstdMember(decompressor.decompressobj()), (zstandard.ZstdError,)
     frame = _import(path, "lz4.frame", compression)
     return lambda: _LimitedMember(frame.LZ4FrameDecompressor()), (RuntimeError, EOFError, ValueError)
 
