@@ -15,6 +15,8 @@ from pcapstall.capture.ring import Ring
 from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError
 
+_OPEN_MAX: Final = 32
+"""Files that are open while they wait for each other."""
 _YEAR_NS: Final = 366 * 86_400_000_000_000
 
 
@@ -134,7 +136,7 @@ class Captures(RecordCursor):
         """
         if cursor.ts_ns - self._prev_ns > _YEAR_NS:
             return
-        self._waiting.append(cursor)
+        self._wait(cursor)
         while self._next_file < len(self._ring.files) and self._first_of_next() < cursor.ts_ns:
             if not self._admit():
                 break
@@ -152,10 +154,16 @@ class Captures(RecordCursor):
             file = self._ring.files[self._next_file]
             self._next_file += 1
             if self._ring.activate(file):
-                self._waiting.append(file.cursor)
+                self._wait(file.cursor)
                 return True
             file.cursor.close()
         return False
+
+    def _wait(self, cursor: FileCursor) -> None:
+        """Let a file wait for its turn; of many, each gives its descriptor back meanwhile."""
+        self._waiting.append(cursor)
+        if len(self._waiting) > _OPEN_MAX:
+            cursor.source.rest()
 
     def _choose(self) -> bool:
         """Make the waiting file with the earliest record the current one; the lower index when they are equal."""

@@ -36,6 +36,10 @@ class DecompressedSource(Source):
     def total_bytes(self, value: int | None) -> None:
         """The raw source knows."""
 
+    def rest(self) -> None:
+        """Give the descriptor back until there is more to be read."""
+        self._raw.rest()
+
     def close(self) -> None:
         """Give the descriptor back."""
         self._closed = True

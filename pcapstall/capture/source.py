@@ -28,6 +28,7 @@ _REASONS: Final = {
     errno.ENOENT: "there is no such file",
     errno.EACCES: "no permission to read it: ask its owner, or run this as root",
     errno.EPERM: "no permission to read it: ask its owner, or run this as root",
+    errno.EMFILE: "too many files are open: raise the limit (ulimit -n)",
     errno.ENXIO: "is a socket or a device that gives nothing to read",
 }
 """Why opening failed, where the system's own words do not help."""
@@ -127,6 +128,9 @@ class Source:
         """Whether the end was asked for."""
         return self.stop_switch.count > 0
 
+    def rest(self) -> None:
+        """Give the descriptor back until there is more to be read, if that can be done."""
+
     def close(self) -> None:
         """Give the descriptor back."""
 
@@ -141,8 +145,12 @@ class FileSource(Source):
         super().__init__(path, stop)
         self._fd = fd
         self.total_bytes = total_bytes
+        self._resting: tuple[int, int, int] | None = None
+        """Device, inode and position of a file whose descriptor was given back."""
 
     def _read(self) -> bytes:
+        if self._resting is not None and not self.stop_switch.count:
+            self._wake(*self._resting)
         if self.stop_switch.count or self._fd < 0:
             return b""
         try:
@@ -153,8 +161,30 @@ class FileSource(Source):
         self.bytes_read += len(chunk)
         return chunk
 
+    def rest(self) -> None:
+        """Close the file; reading opens it again and goes on at the same place. Standard input cannot do that."""
+        if self._fd > 2 and self.path not in STDIN:
+            status = os.fstat(self._fd)
+            self._resting = status.st_dev, status.st_ino, os.lseek(self._fd, 0, os.SEEK_CUR)
+            os.close(self._fd)
+            self._fd = -1
+
+    def _wake(self, device: int, inode: int, position: int) -> None:
+        self._resting = None
+        try:
+            self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            os.lseek(self._fd, position, os.SEEK_SET)
+        except OSError as error:
+            self.trouble = f"cannot be read on: {error.strerror}"
+            return
+        status = os.fstat(self._fd)
+        if (status.st_dev, status.st_ino) != (device, inode):
+            self.trouble = "cannot be read on: another file has its name now"
+            self.close()
+
     def close(self) -> None:
         """Close the file; standard input stays open."""
+        self._resting = None
         if self._fd > 2:
             os.close(self._fd)
         self._fd = -1

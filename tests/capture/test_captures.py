@@ -1,6 +1,7 @@
 """Several files as one: order, overlap, what cannot be read, what is counted."""
 
 import os
+import resource
 import threading
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from pcapstall.capture.captures import Captures, open_captures
 from pcapstall.capture.cursor import RecordCursor
-from pcapstall.capture.source import Stop
+from pcapstall.capture.source import Stop, open_source
 from pcapstall.core.frames import file_of, frame_of, frame_ref
 
 S = 1_000_000_000
@@ -249,3 +250,36 @@ def test_a_ring_needs_few_descriptors(tmp_path: Path) -> None:
     assert most <= 3
     captures.close()
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_many_overlapping_files_need_few_descriptors(tmp_path: Path) -> None:
+    """Files of several chunks whose records alternate, so that each gives its descriptor back and goes on."""
+    contents = {
+        f"f{number:02}": pcap(*(T0 + step + number / 100 for step in range(3)), data=bytes(60_000))
+        for number in range(60)
+    }
+    paths = write(tmp_path, **contents)
+    _, hard = limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    spare = os.dup(0)
+    os.close(spare)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (spare + 45, hard))
+    try:
+        captures = open_captures(list(paths.values()))
+        found = drain(captures)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert captures.failed == []
+    assert captures.warnings == []
+    assert [name for name, _, _ in found] == list(paths) * 3
+    assert captures.bytes_read == captures.total_bytes
+
+
+def test_a_file_that_was_replaced_while_it_waited_is_not_taken_for_the_same(tmp_path: Path) -> None:
+    path = write(tmp_path, a=pcap(1, 2, 3, data=bytes(100_000)))["a"]
+    source = open_source(path)
+    source.read()
+    source.rest()
+    Path(path).rename(tmp_path / "b.pcap")
+    write(tmp_path, a=bytes(400_000))
+    assert source.read() == b""
+    assert source.trouble == "cannot be read on: another file has its name now"

@@ -1,6 +1,5 @@
 """The words and numbers about a capture."""
 
-
 import pytest
 from capture_support import pcap, pcap_header, read, shb
 
