@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from collections.abc import Mapping
@@ -120,7 +121,10 @@ def copy_project(destination: Path, packages: list[str]) -> Path:
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project with the lowest package only; all builds use the same, so each finds what the one before it left."""
-    return copy_project(tmp_path_factory.mktemp("tree"), ["core"])
+    lowest = copy_project(tmp_path_factory.mktemp("tree"), ["core"])
+    # Without the types of `pcapstall.analyze`, which are higher up.
+    (lowest / "pcapstall" / "__init__.py").write_text(f'"""Lowest."""\n\n__version__ = "{pcapstall.__version__}"\n')
+    return lowest
 
 
 def build(tree: Path, out: Path, extra: Mapping[str, str]) -> tuple[int, str, list[str]]:
@@ -173,6 +177,49 @@ class TestWheels:
             assert len(shims(names)) == expected, (fails_after, shims(names))
             assert ("will run interpreted" in output) == (expected == 0)
             assert "pcapstall/core/words.py" in names
+
+    def test_a_compiler_makes_a_compiled_one(self, tree: Path, tmp_path: Path) -> None:
+        """The lowest package only: scripts/test compiles, installs and tests the whole."""
+        if shutil.which("cc") is None:
+            pytest.skip("there is no C compiler")
+        status, output, names = build(tree, tmp_path, {"PCAPSTALL_REQUIRE_COMPILED": "1"})
+        assert status == 0, output
+        assert len(shims(names)) == 4
+        (wheel,) = tmp_path.glob("*.whl")
+        assert not wheel.name.endswith("-none-any.whl")
+        zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
+        environment = os.environ | {"PYTHONPATH": str(tmp_path / "installed"), "PYTHONSAFEPATH": "1"}
+        code = "from pcapstall import _build, __file__ as where; print(_build.kind(), where)"
+        run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+        assert run.stdout.startswith(f"compiled (mypyc) {tmp_path}")
+
+    def test_the_source_distribution_holds_what_a_clone_holds(self, tmp_path: Path) -> None:
+        """All but what only the repository needs; and a wheel can be built from it."""
+        if not (ROOT / ".git").exists():
+            pytest.skip("not a git checkout")
+        tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        copy = tmp_path / "clone"
+        for name in filter(None, tracked.split("\0")):
+            if (ROOT / name).is_file():
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, copy / name)
+        for left_over in ("pcapstall/core/words.cpython-311.so", "tests/__pycache__/x.pyc", "build/x"):
+            (copy / left_over).parent.mkdir(parents=True, exist_ok=True)
+            (copy / left_over).touch()
+        code = "import setuptools.build_meta as backend; print(backend.build_sdist('dist'))"
+        environment = os.environ | {"PYTHONPATH": ""}
+        subprocess.run([sys.executable, "-c", code], cwd=copy, check=True, capture_output=True, env=environment)
+        (archive,) = (copy / "dist").glob("*.tar.gz")
+        with tarfile.open(archive) as packed:
+            held = {name.partition("/")[2] for name in packed.getnames() if packed.getmember(name).isfile()}
+            packed.extractall(tmp_path / "unpacked", filter="data")
+        metadata = {"PKG-INFO", "setup.cfg"} | {name for name in held if ".egg-info/" in name}
+        wanted = {name for name in tracked.split("\0") if name and (ROOT / name).is_file()}
+        assert held - metadata == wanted - {".gitignore", ".ci/run"}
+        (source,) = (tmp_path / "unpacked").iterdir()
+        status, output, names = build(source, tmp_path / "wheel", {"PCAPSTALL_PURE": "1"})
+        assert status == 0, output
+        assert "pcapstall/cli/main.py" in names
 
     def test_without_mypy(self, tree: Path, tmp_path: Path) -> None:
         blocker = tmp_path / "mypyc"
