@@ -5,7 +5,7 @@ Questions about one flow, answered from its events alone. The outcome is put tog
 
 from mypy_extensions import i64
 
-from pcapstall.diagnose.sight import tls_server
+from pcapstall.diagnose.sight import misses_bytes, tls_server
 from pcapstall.flows.flow import FLAG_CERTIFICATE, Flow, HalfFlow, IcmpError
 from pcapstall.wire.icmp import ICMP_FRAGMENTATION_NEEDED, ICMP_UNREACHABLE, ICMPV6_UNREACHABLE
 from pcapstall.wire.tls_hello import resumed
@@ -45,6 +45,9 @@ def leaves_at_once(flow: Flow, client: HalfFlow, server: HalfFlow, close_ns: i64
     if answer is None or not is_tls13(answer.version) or flow.client_finished_ref == 0 or flow.alerts is not None:
         return False
     if client.app_data_ref != 0 or close_ns < flow.client_finished_ns:
+        return False
+    if misses_bytes(client) or misses_bytes(server):
+        # What was taken for its Finished may be its first data.
         return False
     return server.app_data_ref == 0 or server.app_data_ns > close_ns
 

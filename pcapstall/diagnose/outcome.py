@@ -211,7 +211,7 @@ class Outcome:
             return ALERT
         if flow.flags & FLAG_UNREADABLE != 0 and flow.server_hello_first_ref == 0:
             return UNREADABLE
-        if lacks_answer(flow):
+        if lacks_answer(flow) or (flow.client_finished_ref == 0 and misses_bytes(peer_of(tls_server(flow)))):
             return INCOMPLETE
         if self.close_ns == NEVER:
             if flow.server_hello_first_ref == 0 and not lacks_rest(flow, peer_of(tls_server(flow))):
@@ -234,9 +234,9 @@ class Outcome:
             if alert_ns != NEVER and has_clear_alert(flow):
                 return ALERT
             return INCOMPLETE
+        if misses_bytes(client):
+            return INCOMPLETE
         if flow.partial_hello_ref != 0:
-            if misses_bytes(client):
-                return INCOMPLETE
             return PARTIAL_CLIENT_HELLO
         if alert_ns != NEVER and alert_ns <= self.close_ns:
             return ALERT

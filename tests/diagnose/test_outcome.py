@@ -84,7 +84,7 @@ def test_closed_before_the_server_hello(side: str, flags: int, outcome: str) -> 
         road.c(at + 20 * MS, RST, offset=len(HELLO), ack=None)
     else:
         road.c(at, flags, offset=len(HELLO))
-        road.s(at + 20 * MS, FIN | ACK, ack=len(HELLO) + 1)
+        road.s(at + 20 * MS, FIN | ACK, ack=len(HELLO) + (flags & FIN))
     judgement = judged(road)
     assert judgement.tls == outcome
     assert judgement.failed
@@ -275,3 +275,22 @@ def test_failed_means_the_same_as_in_the_report() -> None:
         outcome = Outcome()
         outcome.tcp, outcome.tls, outcome.near_capture_end = tcp_outcome, tls_outcome, cut
         assert outcome._failed() == is_failed(tcp_outcome, tls_outcome or None, outcome.flags())
+
+
+def test_a_client_whose_finished_the_capture_lacks_has_rejected_nothing() -> None:
+    road, at = with_hello(answered=True)
+    said, heard = len(HELLO + FINISHED), len(FLIGHT)
+    road.c(at, PSH | ACK, FINISHED, offset=len(HELLO), ack=heard, dropped=True)
+    road.c(at + MS, PSH | ACK, record(23, b"r" * 60), offset=said, ack=heard)
+    road.s(at + 9 * MS, PSH | ACK, record(23, b"t" * 80), offset=heard, ack=said + 65, dropped=True)
+    road.s(at + 10 * MS, ACK, offset=heard + 85, ack=said + 65)
+    road.c(at + 60 * MS, FIN | ACK, offset=said + 65, ack=heard + 85)
+    assert not judged(road).failed
+
+
+def test_a_client_that_spoke_unseen_was_not_silent() -> None:
+    road, at = connected()
+    road.c(at, PSH | ACK, HELLO, dropped=True)
+    road.s(at + 6 * MS, ACK, ack=len(HELLO))
+    road.c(at + 3 * SECOND, FIN | ACK, offset=len(HELLO))
+    assert judged(road).tls == "incomplete"

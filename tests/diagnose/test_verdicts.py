@@ -582,3 +582,27 @@ def test_a_capture_that_ends_in_the_stall_is_not_certain() -> None:
     row = reports(merged(road.captured("client"), other.captured("client")))[0]
     assert found(row) == ("ack_ch", "client_process", "client_silent", "medium")
     assert row.would_settle == "a capture that goes on until the connection ends"
+
+
+def test_a_hole_before_the_hellos_last_byte_is_not_the_servers_kernel() -> None:
+    """The second of three segments comes 3 s after the others: its kernel had nothing more to acknowledge."""
+    hello = client_hello(3000)
+    road = Road()
+    ack = road.handshake()
+    at = ack + MS
+    road.c(at, ACK, hello[:1448])
+    road.c(at, ACK, hello[1448:2896], offset=1448, lost_at=0.5)
+    road.c(at + 10 * US, PSH | ACK, hello[2896:], offset=2896)
+    road.s(at + 6 * MS, ack=1448, sack=[(2896, len(hello))])
+    road.c(at + 3 * SECOND, ACK, hello[1448:2896], offset=1448)
+    road.s(at + 3 * SECOND + 6 * MS, ack=len(hello))
+    road.s(at + 3 * SECOND + 7 * MS, PSH | ACK, FLIGHT, ack=len(hello))
+    row = verdict(road, "server")
+    assert found(row) == ("ch_ack", "network", "client_hello_loss", "high")
+    assert sum(row.parts_ns["ch_ack"].values()) == row.intervals_ns["ch_ack"]
+
+
+def test_an_answer_soon_after_a_late_ack_is_not_a_slow_server() -> None:
+    """Under a low threshold the ServerHello is late, but all of that was the way of the hello."""
+    row = verdict(lost_hello(1), "client", slow=["150ms"])
+    assert (row.stalled, row.cause, row.reason) == ("ch_sh", "network", "client_hello_loss")

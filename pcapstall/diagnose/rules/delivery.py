@@ -38,6 +38,8 @@ class Delivery:
     """A duplicate SACK says that an earlier copy had arrived."""
     sacked: bool
     """Later bytes had arrived, by SACK."""
+    waited_ns: int
+    """From the hello's last byte to its acknowledgment, or to the end of the stall without one."""
 
 
 def delivery_of(case: Case) -> Delivery | None:
@@ -47,19 +49,20 @@ def delivery_of(case: Case) -> Delivery | None:
     if first is None or last is None:
         return None
     hello_end = max(first.end, last.end)
+    until_ns, until_ref = _acknowledged(case)
     answers = [seg for seg in case.history.of(not sender) if not seg.is_rst]
-    meanwhile = [seg for seg in answers if case.start_ns <= seg.ns < case.end_ns]
-    earlier = [seg for seg in answers if seg.ns < case.end_ns and seg.ref != case.end_ref]
+    meanwhile = [seg for seg in answers if case.start_ns <= seg.ns < until_ns]
+    earlier = [seg for seg in answers if seg.ns < until_ns and seg.ref != until_ref]
     begin = max((seg.ack for seg in earlier if seg.ack is not None), default=0)
     begin = max(begin, 0)
     copies = [
         seg
         for seg in case.history.of(sender)
-        if seg.has_data and seg.offset <= begin < seg.end and seg.ns <= case.end_ns and seg.offset < hello_end
+        if seg.has_data and seg.offset <= begin < seg.end and seg.ns <= until_ns and seg.offset < hello_end
     ]
     if not copies:
         return None
-    final = case.history.at(case.end_ref) if case.end_ref else None
+    final = case.history.at(until_ref) if until_ref else None
     through = None
     had_arrived = False
     if final is not None:
@@ -68,7 +71,16 @@ def delivery_of(case: Case) -> Delivery | None:
             through = stamps.index(final.tsecr)
         had_arrived = final.is_duplicate_sack
     sacked = any(left > begin for seg in meanwhile for left, _ in seg.sacks)
-    return Delivery(sender, begin, copies, meanwhile, final, through, had_arrived, sacked)
+    waited_ns = until_ns - case.start_ns
+    return Delivery(sender, begin, copies, meanwhile, final, through, had_arrived, sacked, waited_ns)
+
+
+def _acknowledged(case: Case) -> tuple[int, int]:
+    """When the hello was acknowledged, and the frame; the end of the stall and 0 without that."""
+    flow = case.flow
+    if flow.client_hello_acked_ref and flow.client_hello_acked_ns <= case.end_ns:
+        return flow.client_hello_acked_ns, flow.client_hello_acked_ref
+    return case.end_ns, 0
 
 
 def repeated_syn_acks(case: Case) -> list[Seg]:
@@ -190,8 +202,8 @@ def hello_loss(case: Case) -> Judgement:
         "client_hello_loss",
         HIGH if sure else MEDIUM,
         f"the ClientHello was lost {times(lost)} on its way to the server, "
-        f"{'which has not acknowledged it for' if case.is_open else 'which acknowledged it after'} "
-        f"{span(case.length_ns)}",
+        f"{'which has not acknowledged it for' if delivery.final is None else 'which acknowledged it after'} "
+        f"{span(delivery.waited_ns)}",
         [_copies_fact(delivery.copies, got, delivery.final), facts.handshake(case), facts.place(case)],
         AT_SERVER,
         split(case.start_ns, case.end_ns, marks, NETWORK),
@@ -213,7 +225,7 @@ def acks_lost(case: Case) -> Judgement:
         "ack_loss",
         MEDIUM,
         f"an earlier copy of the ClientHello had arrived; its ACK was lost, and the next one came after "
-        f"{span(case.length_ns)}",
+        f"{span(delivery.waited_ns)}",
         [_copies_fact(delivery.copies, "and the ACK has a duplicate SACK", delivery.final), facts.place(case)],
         AT_SERVER,
     )
@@ -221,16 +233,11 @@ def acks_lost(case: Case) -> Judgement:
 
 def not_acknowledged(case: Case) -> Judgement:
     """Neither side of the capture shows where the hello, or its ACK, was held up."""
-    flow = case.flow
     delivery = delivery_of(case)
     again = repeated_syn_acks(case)
     copies = delivery.copies if delivery else []
-    late_ns = case.length_ns
-    never = "has not been acknowledged for"
-    if flow.client_hello_acked_ref:
-        # In ch_sh, what came late was the answer; the ACK may have come with it, or before.
-        late_ns = flow.client_hello_acked_ns - flow.client_hello_last_ns
-        never = "was acknowledged only after"
+    acked_ns, acked_ref = _acknowledged(case)
+    never = "was acknowledged only after" if acked_ref else "has not been acknowledged for"
     repeated = (
         Fact(
             "The server repeated its SYN-ACK after the client's ACK: that was lost, or its accept queue was full.",
@@ -252,7 +259,7 @@ def not_acknowledged(case: Case) -> Judgement:
         UNKNOWN,
         "ack_loss" if spurious else "client_hello_loss",
         LOW if filtered else MEDIUM,
-        f"the ClientHello {never} {span(late_ns)}: {why}",
+        f"the ClientHello {never} {span(acked_ns - case.start_ns)}: {why}",
         [
             _copies_fact(copies, "and the ACK answers the first by its TSecr" if spurious else "", None),
             repeated,

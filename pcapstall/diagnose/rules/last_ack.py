@@ -63,26 +63,24 @@ def ack_loss(case: Case) -> Judgement:
         Fact(f"The SYN-ACK was sent {times(len(answers))}.", refs(*(seg.ref for seg in answers))),
         facts.place(case),
     ]
-    if not ack.has_data:
+    # Each SYN-ACK gets an ACK: if no more than those are missing, nothing else was sent before.
+    if missing <= len(answers) and not case.server_speaks_first:
         return conclude(
             case,
-            NETWORK,
-            "ack_loss",
+            CLIENT_PROCESS,
+            "client_silent",
             MEDIUM,
-            f"the client acknowledged the SYN-ACK before, and that ACK was lost: the next one came after "
-            f"{span(case.length_ns)}; a client that speaks first is not held up by that",
+            f"the client's ACK of the SYN-ACK was lost, which held up nothing: the client, who speaks first, said "
+            f"nothing for {span(case.length_ns)}",
             evidence,
             AT_CLIENT,
         )
-    # Each SYN-ACK gets an ACK: if no more than those are missing, the hello was not sent before.
-    silent = missing <= len(answers)
     return conclude(
         case,
-        CLIENT_PROCESS if silent else UNKNOWN,
-        "client_silent" if silent else "ack_loss",
+        UNKNOWN if ack.has_data else NETWORK,
+        "ack_loss",
         MEDIUM,
-        f"the client's ACKs of the SYN-ACK were lost; its first bytes came after {span(case.length_ns)}, "
-        + ("and not for that reason: no more was lost" if silent else "and may have been lost before, too"),
+        f"segments of the client were lost: what came, after {span(case.length_ns)}, is not the first that it sent",
         evidence,
         AT_CLIENT,
     )

@@ -37,11 +37,13 @@ def hole_of(case: Case, turn: Owed) -> Hole | None:
     if case.stalled == "ch_span":
         # What is missing may be the hello's first bytes or its last ones; only the first leave a hole behind.
         segs = [seg for seg in segs if seg.ns <= case.end_ns]
+    # What came before the hello's last byte may have been missing since before that.
+    begin_ns = case.flow.ack_ns if case.stalled == "ch_ack" else case.start_ns
     next_offset = 0
     for seg in segs:
         if seg.ns >= case.end_ns and seg is not sent:
             break
-        if seg.offset > next_offset and seg.ns >= case.start_ns and seg is not sent:
+        if seg.offset > next_offset and seg.ns >= begin_ns and seg is not sent:
             filled = next((s for s in segs if s.offset <= next_offset < s.end and s.ns >= seg.ns), None)
             until = filled.ns if filled else case.end_ns
             if _acknowledged(case, turn, next_offset, until):

@@ -49,6 +49,10 @@ def owed(case: Case) -> Owed | None:
     hello_sender = case.hello_from_client
     if case.stalled == "ack_ch":
         return _before_hello(case)
+    if case.stalled == "ch_ack":
+        # Nobody's turn, unless its last byte came before others: those are still owed.
+        turn = Turn(hello_sender, case.start_ns, case.start_ref, case.end_ns, None)
+        return Owed("the rest of the ClientHello", "client_silent", "client_hello_loss", turn)
     if case.stalled == "ch_span":
         turn = _turn(case, hello_sender, case.start_ns, case.start_ref, case.end_ref)
         return Owed("the rest of the ClientHello", "client_silent", "client_hello_loss", turn)

@@ -22,12 +22,21 @@ from pcapstall.diagnose.verdict import (
     at_most,
 )
 
+TURN_CAME_LATE = "most of the time had passed when its turn came"
+
+
+def _came_late(case: Case, turn: Owed) -> bool:
+    """Whether the side could do nothing for most of the stall: what it waited for came late itself."""
+    return 2 * (case.end_ns - turn.turn.start_ns) < case.length_ns
+
 
 def silent(case: Case) -> Judgement:
     """The side whose turn it was sent nothing, and the capture was taken where that would have been seen."""
     turn = owed(case)
     if turn is None:
         return NO_TURN
+    if _came_late(case, turn):
+        return TURN_CAME_LATE
     proof = prove(case, turn.turn)
     if proof.kind != CAPTURED_THERE:
         return f"the capture was not taken at the {turn.side}"
@@ -60,6 +69,8 @@ def silent_by_ids(case: Case) -> Judgement:
     turn = owed(case)
     if turn is None:
         return NO_TURN
+    if _came_late(case, turn):
+        return TURN_CAME_LATE
     proof = prove(case, turn.turn)
     if proof.kind != IDS_RUN_ON:
         return "IP IDs do not prove that nothing was sent"
@@ -141,8 +152,11 @@ def undecided(case: Case) -> Judgement:
 def _slow_server_likely(case: Case, turn: Owed, proof: Proof) -> Judgement:
     """The kernel acknowledged the hello at once: the process waited, if the answer was not lost again and again."""
     flow = case.flow
-    if flow.client_hello_acked_ref == 0 and case.stalled == "ch_sh":
-        return "the ClientHello was not acknowledged"
+    if case.stalled == "ch_sh":
+        if flow.client_hello_acked_ref == 0:
+            return "the ClientHello was not acknowledged"
+        if _came_late(case, turn):
+            return TURN_CAME_LATE
     acked = Fact(
         f"The server's kernel acknowledged the ClientHello after {span(turn.turn.start_ns - case.start_ns)}.",
         refs(turn.turn.start_ref),

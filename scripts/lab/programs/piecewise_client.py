@@ -26,7 +26,7 @@ def main():
     context = ssl.create_default_context(cafile=options.ca)
     received, to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
     connection = context.wrap_bio(received, to_send, server_hostname=options.name)
-    with socket.socket() as plain:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as plain:
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if options.source_port:
             plain.bind(("", options.source_port))
