@@ -142,6 +142,22 @@ def test_the_first_line_installs_and_reports(place: Path) -> None:
     assert output.startswith("1 of 11 flows stalled: ")
 
 
+def test_the_readme_leads_to_every_page() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+    assert [page for page in pages if f"]({page})" not in text] == []
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    wrong = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in PAGES
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", FENCED.sub("", page.read_text(encoding="utf-8")))
+        if not (page.parent / target).exists()
+    ]
+    assert wrong == []
+
+
 def test_the_installed_command_is_the_module(capsys: pytest.CaptureFixture[str]) -> None:
     """`pcapstall`, where the environment has it."""
     script = Path(sys.executable).parent / "pcapstall"
