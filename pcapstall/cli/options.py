@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
-from pcapstall.flows.flow import MAX_FLOWS
+from pcapstall.flows.kept import MAX_FLOWS
 from pcapstall.report.render import format_of_name
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ class Clocks:
         self._rates: dict[tuple[int, bool], int | None] = {}
         """By the flow's id and side: what its own segments tell."""
         for flow in flows:
-            if not flow.notes:
+            if flow.first_note is None:
                 continue
             key = client_key(flow)
             for address, is_client in ((client_address(key), True), (server_address(key), False)):

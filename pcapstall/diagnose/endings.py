@@ -6,7 +6,8 @@ Questions about one flow, answered from its events alone. The outcome is put tog
 from mypy_extensions import i64
 
 from pcapstall.diagnose.sight import misses_bytes, tls_server
-from pcapstall.flows.flow import FLAG_CERTIFICATE, Flow, HalfFlow, IcmpError
+from pcapstall.flows.flow import FLAG_CERTIFICATE, Flow, HalfFlow
+from pcapstall.flows.kept import IcmpError
 from pcapstall.wire.icmp import ICMP_FRAGMENTATION_NEEDED, ICMP_UNREACHABLE, ICMPV6_UNREACHABLE
 from pcapstall.wire.tls_hello import resumed
 from pcapstall.wire.tls_names import CLOSE_NOTIFY, FATAL, is_tls13

@@ -117,7 +117,7 @@ class Knowledge:
                 # An ACK that carries the hello did not leave at once.
                 if flow.ack_ref != flow.client_hello_first_ref and 0 <= intervals.synack_ack < pair.synack_ack_ns:
                     pair.synack_ack_ns = intervals.synack_ack
-            elif flow.notes is not None:
+            elif flow.first_note is not None:
                 to_server, to_client = own_round_trips(flow)
                 if to_server < pair.retried_syn_synack_ns:
                     pair.retried_syn_synack_ns = to_server
@@ -133,7 +133,7 @@ class Knowledge:
             self.lived_last_ns.append(flow.last_ns)
             self.lived_first_ref.append(flow.first_ref)
             self.lived_last_ref.append(flow.last_ref)
-        if flow.notes is not None:
+        if flow.first_note is not None:
             client_ttl, server_ttl = first_ttls(flow)
             pair.see_ttls(client_ttl, server_ttl)
         if flow.client_hello_first_ref != 0 and len(self.tls_endpoints) < ENDPOINTS_MAX:
@@ -180,14 +180,10 @@ def own_round_trips(flow: Flow) -> tuple[i64, i64]:
     syn_ns: i64 = -1
     syn_tsval: i64 = -1
     syn_ack_ns: i64 = -1
-    notes = flow.notes
-    if notes is None:
-        return to_server, to_client
-    client = flow.client()
-    for note in notes:
+    for note in flow.notes():
         if note.kind == COPY or note.flags & RST != 0:
             continue
-        if note.half is client:
+        if note.from_opener == flow.opener_is_client:
             if note.flags & SYN != 0:
                 syn_ns = note.ns
                 syn_tsval = note.tsval
@@ -206,15 +202,12 @@ def first_ttls(flow: Flow) -> tuple[i64, i64]:
     """The TTLs of client and server; 0 where not known. A RST may have been sent by something else on the path."""
     client_ttl: i64 = 0
     server_ttl: i64 = 0
-    notes = flow.notes
-    if notes is not None:
-        client = flow.client()
-        for note in notes:
-            if note.flags & RST != 0 or note.kind == COPY:
-                continue
-            if note.half is client:
-                if client_ttl == 0:
-                    client_ttl = note.ttl
-            elif server_ttl == 0:
-                server_ttl = note.ttl
+    for note in flow.notes():
+        if note.flags & RST != 0 or note.kind == COPY:
+            continue
+        if note.from_opener == flow.opener_is_client:
+            if client_ttl == 0:
+                client_ttl = note.ttl
+        elif server_ttl == 0:
+            server_ttl = note.ttl
     return client_ttl, server_ttl

@@ -104,12 +104,6 @@ class Outcome:
         self.copies = flow.copies > 0
         self.late_hello = False
         self.may_be_early_data = False
-        hello = flow.client_hello
-        answer = flow.server_hello
-        if hello is not None and answer is not None and flow.client_finished_ref != 0:
-            self.may_be_early_data = is_tls13(answer.version) and (
-                hello.early_data or flow.flags & FLAG_EARLY_DATA != 0
-            )
         self.tcp = self._tcp(flow, client, server, intervals)
         self.tls = ""
         if self.tcp == CONNECTED or self.tcp == SEEN_MIDWAY:
@@ -120,6 +114,15 @@ class Outcome:
                 self.server_timer_ns = intervals.ack_close
         self.near_capture_end = intervals.has_open and intervals.cut_by_capture
         self.failed = self._failed()
+
+    def look_for_early_data(self, flow: Flow) -> None:
+        """Complete the judgement of ``flow`` with what only a look into its ClientHello tells."""
+        hello = flow.client_hello
+        answer = flow.server_hello
+        if hello is not None and answer is not None and flow.client_finished_ref != 0:
+            self.may_be_early_data = is_tls13(answer.version) and (
+                hello.early_data or flow.flags & FLAG_EARLY_DATA != 0
+            )
 
     def lost_race(self) -> None:
         """Another attempt of the same client connected first: this one was given up on purpose."""

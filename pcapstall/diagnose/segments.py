@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from pcapstall.core.seq import to_offset
-from pcapstall.flows.flow import COPY, KEEP_ALIVE, Flow, HalfFlow, SegmentNote
+from pcapstall.flows.flow import COPY, KEEP_ALIVE, Flow, HalfFlow
+from pcapstall.flows.kept import SegmentNote
 from pcapstall.wire.segment import ACK, RST, SYN
 from pcapstall.wire.tcp_options import END_OF_OPTIONS, MAXIMUM_SEGMENT_SIZE, NO_OPERATION, SACK
 from pcapstall.wire.tls_reader import NEVER
@@ -85,14 +86,18 @@ class History:
 
     def __init__(self, flow: Flow) -> None:
         client = flow.client()
-        noted = flow.notes or []
+        noted = flow.notes()
         notes = [note for note in noted if note.kind != COPY]
+        client_opens = flow.opener_is_client
         self._unnoted = {
-            side: (half.packets - sum(note.half is half for note in noted), half.last_ip_id)
+            side: (half.packets - sum(note.from_opener == (side == client_opens) for note in noted), half.last_ip_id)
             for side, half in ((True, client), (False, flow.server()))
         }
         self._next_offset = {True: client.next_offset, False: flow.server().next_offset}
-        self.segs: list[Seg] = [_seg(note, note.half is client) for note in notes]
+        self.segs: list[Seg] = [
+            _seg(note, flow.answerer if note.from_opener else flow.opener, note.from_opener == client_opens)
+            for note in notes
+        ]
         self.client: list[Seg] = [seg for seg in self.segs if seg.from_client]
         self.server: list[Seg] = [seg for seg in self.segs if not seg.from_client]
         self._by_ref = {seg.ref: seg for seg in self.segs}
@@ -130,9 +135,7 @@ class History:
         return max(1, -(-seg.payload_len // full)) if full > 0 else 1
 
 
-def _seg(note: SegmentNote, from_client: bool) -> Seg:
-    flow = note.half.flow
-    peer = flow.answerer if note.half is flow.opener else flow.opener
+def _seg(note: SegmentNote, peer: HalfFlow, from_client: bool) -> Seg:
     mss, sacks = _options(note.options, peer)
     return Seg(
         note.ns,

@@ -7,7 +7,8 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import Alert, HalfFlow
+from pcapstall.flows.flow import HalfFlow
+from pcapstall.flows.kept import Alert
 
 ALERTS_MAX: Final = 16
 """Alerts kept of one flow."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import AHEAD_NS, CLOSING, LIVE, Flow, HalfFlow
+from pcapstall.flows.flow import AHEAD_NS, CLOSING, LIVE, Flow
 
 SHARE: Final = 16
 """One flow in so many goes at once."""
@@ -18,17 +18,14 @@ HALF_OPEN_NS: Final = 240_000_000_000
 and others wait twice as long."""
 
 
-def longest_idle(halves: Iterable[HalfFlow], live: i64, now_ns: i64) -> list[Flow]:
-    """A share of the flows of ``halves``, ``live`` in number: first those that are done, then by their last segment.
+def longest_idle(flows: Iterable[Flow], live: i64, now_ns: i64) -> list[Flow]:
+    """A share of the flows of ``flows``, ``live`` in number: first those that are done, then by their last segment.
 
     A stamp far ahead of ``now_ns`` says nothing; such flows go first of the live ones.
     """
     done: list[tuple[i64, i64, Flow]] = []
     idle: list[tuple[i64, i64, Flow]] = []
-    for half in halves:
-        flow = half.flow
-        if half is not flow.opener:
-            continue
+    for flow in flows:
         last_ns: i64 = flow.last_ns
         if last_ns - now_ns > AHEAD_NS:
             last_ns = 0
@@ -38,19 +35,18 @@ def longest_idle(halves: Iterable[HalfFlow], live: i64, now_ns: i64) -> list[Flo
             idle.append((last_ns, flow.id, flow))
     wanted: i64 = live // SHARE + 1
     found: list[Flow] = []
-    for flows in (done, idle):
+    for candidates in (done, idle):
         if len(found) < wanted:
-            flows.sort()
-            found.extend([flow for _, _, flow in flows[: wanted - len(found)]])
+            candidates.sort()
+            found.extend([flow for _, _, flow in candidates[: wanted - len(found)]])
     return found
 
 
-def given_up(halves: Iterable[HalfFlow], now_ns: i64) -> list[Flow]:
-    """The half-open flows of ``halves`` of which nothing was heard for `HALF_OPEN_NS`."""
+def given_up(flows: Iterable[Flow], now_ns: i64) -> list[Flow]:
+    """The half-open flows of ``flows`` of which nothing was heard for `HALF_OPEN_NS`."""
     found: list[Flow] = []
-    for half in halves:
-        flow = half.flow
-        if half is flow.opener and flow.ack_ref == 0 and flow.state == LIVE and now_ns - flow.last_ns >= HALF_OPEN_NS:
+    for flow in flows:
+        if flow.ack_ref == 0 and flow.state == LIVE and now_ns - flow.last_ns >= HALF_OPEN_NS:
             if is_half_open(flow):
                 found.append(flow)
     return found
@@ -61,3 +57,8 @@ def is_half_open(flow: Flow) -> bool:
     if flow.syn_ref == 0 and flow.syn_ack_ref == 0:
         return False
     return flow.ack_ref == 0 and flow.opener.payload_bytes == 0 and flow.answerer.payload_bytes == 0
+
+
+def is_within(age_ns: i64, time_ns: i64) -> bool:
+    """Whether ``time_ns`` has not passed; an age far below 0 is that of a wrong stamp."""
+    return -AHEAD_NS < age_ns < time_ns

@@ -5,8 +5,9 @@ What is taken is read like any other payload; what is refused comes again after 
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import NEVER, HalfFlow, Limits
+from pcapstall.flows.flow import NEVER, HalfFlow
 from pcapstall.flows.head import Arrival, Held, StreamHead
+from pcapstall.flows.kept import Limits
 from pcapstall.flows.pending import count_unread, release_head, weigh
 from pcapstall.wire.segment import Segment
 

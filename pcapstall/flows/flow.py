@@ -8,9 +8,12 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from pcapstall.core.words import u16_be
 from pcapstall.flows.head import StreamHead
 from pcapstall.flows.holes import Hole
-from pcapstall.wire.tls_hello import ClientHello, ServerHello
+from pcapstall.flows.kept import Alert, IcmpError, SegmentNote
+from pcapstall.flows.keys import reverse_key
+from pcapstall.wire.tls_hello import ClientHello, ServerHello, parse_client_hello
 from pcapstall.wire.tls_reader import NEVER as NEVER
 from pcapstall.wire.tls_reader import TlsReader
 
@@ -20,6 +23,9 @@ BY_SYN_ACK: Final = "syn_ack"
 BY_CLIENT_HELLO: Final = "client_hello"
 BY_PORT: Final = "port"
 BY_FIRST_SEEN: Final = "first_seen"
+
+NOWHERE: Final = -1
+"""An endpoint that no segment has."""
 
 # What a segment is to its half-flow.
 NEW: Final = 0
@@ -59,10 +65,6 @@ FLAG_CLEAR_FLIGHT: Final = 0x800
 FLAG_LEFT_UNREAD: Final = 0x1000
 """Its TLS, or a hello, was left unread to bound memory."""
 
-MAX_FLOWS: Final = 100_000
-"""Most flows that are followed at once, unless the user says otherwise."""
-PENDING_MAX: Final = 64 * 1024 * 1024
-"""Bytes kept while hellos are pending: a flow that needs more when there are so many is left unread."""
 AHEAD_NS: Final = 60_000_000_000
 """A stamp further ahead of the capture's time than this is wrong, and nothing waits for that time to come."""
 
@@ -70,86 +72,14 @@ NO_SYN_ACKS: Final[list[tuple[i64, i64, i64]]] = []
 """Shared and empty: a flow with one SYN-ACK needs no list of its own."""
 
 
-class Alert:
-    """One TLS alert, read in the clear or inferred from an encrypted record's place and length."""
-
-    def __init__(self, from_client: bool, level: i64, description: i64, inferred: bool, ns: i64, ref: i64) -> None:
-        self.from_client: bool = from_client
-        self.level: i64 = level
-        """1 warning, 2 fatal, -1 when encrypted."""
-        self.description: i64 = description
-        """RFC 8446 section 6 number, -1 when encrypted."""
-        self.inferred: bool = inferred
-        self.ns: i64 = ns
-        self.ref: i64 = ref
-
-
-class IcmpError:
-    """An ICMP error that quotes this flow."""
-
-    def __init__(self, v6: bool, kind: i64, code: i64, mtu: i64, quotes_client: bool, ns: i64, ref: i64) -> None:
-        self.v6: bool = v6
-        self.kind: i64 = kind
-        self.code: i64 = code
-        self.mtu: i64 = mtu
-        """Next-hop MTU of "fragmentation needed" or "packet too big"; 0 for others."""
-        self.quotes_client: bool = quotes_client
-        """Whether the packet that was refused came from the client."""
-        self.ns: i64 = ns
-        self.ref: i64 = ref
-
-
-class Limits:
-    """What all flows of a table share: thresholds and global bounds."""
-
-    def __init__(self, slow_ns: i64, max_flows: i64 = MAX_FLOWS) -> None:
-        self.slow_ns: i64 = slow_ns
-        """A handshake with an interval this long keeps its notes."""
-        self.max_flows: i64 = max_flows
-        """Flows that are followed at once."""
-        self.closed_early: i64 = 0
-        """Flows that were let go of before they had ended."""
-        self.notes: i64 = 0
-        """Segment notes kept now, over all flows."""
-        self.spare_notes: list[SegmentNote] = []
-        """Notes of handshakes that turned out unremarkable, to be written on again."""
-        self.pending_len: i64 = 0
-        """Bytes kept now while hellos are pending, over all flows."""
-        self.pending_max: i64 = PENDING_MAX
-        self.left_unread: i64 = 0
-        """Flows of which TLS was left unread, because more would have been kept."""
-
-
-class SegmentNote:
-    """The header of one segment of a handshake, kept until the handshake is known to be unremarkable."""
-
-    def __init__(self, half: "HalfFlow", ns: i64, ref: i64, offset: i64, ack_offset: i64, kind: i64) -> None:
-        self.half: HalfFlow = half
-        self.ns: i64 = ns
-        self.ref: i64 = ref
-        self.offset: i64 = offset
-        """Stream offset of its first payload byte: 0 for a SYN's."""
-        self.ack_offset: i64 = ack_offset
-        """Offset in the peer's stream that it acknowledges; `NEVER` without an ACK."""
-        self.kind: i64 = kind
-        self.payload_len: i64
-        self.flags: i64
-        self.window: i64
-        self.interface: i64
-        self.ttl: i64
-        self.ip_id: i64
-        self.tsval: i64
-        """TCP timestamp (RFC 7323); -1 without the option."""
-        self.tsecr: i64
-        self.options: bytes
-        """TCP options as captured, where there is more than timestamps."""
-
-
 class HalfFlow:
     """What one side sent. Offsets count its payload bytes from 0; a SYN lies at -1, a FIN after the last byte."""
 
     def __init__(self, flow: "Flow") -> None:
         self.flow: Flow = flow
+        self.source: i64 = NOWHERE
+        """The endpoints of its segments (wire.segment), when it is to be found by them."""
+        self.destination: i64 = NOWHERE
         self.base_seq: i64 = -1
         """Sequence number of offset 0; -1 while unknown."""
         self.next_offset: i64 = 0
@@ -192,17 +122,25 @@ class HalfFlow:
         """Bytes kept for reassembly, while there are any."""
         self.reader: TlsReader | None = None
 
+    def key(self) -> bytes:
+        """The key of its segments."""
+        flow = self.flow
+        if self is flow.opener:
+            return flow.key
+        return flow.answer_key
+
 
 class Flow:
     """One connection: a SYN with another ISN on the same endpoints is another flow."""
 
-    def __init__(self, key: bytes, answer_key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
+    def __init__(self, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
         self.id: i64 = flow_id
         """Flows count from 1 in the order of their first frames."""
         self.key: bytes = key
         """src dst sport dport of the first packet, as on the wire."""
-        self.answer_key: bytes = answer_key
-        """The key of the other direction."""
+        self.shared_key: bytes = key
+        """By which it is found (flows.keys)."""
+        self._answer_key: bytes = b""
         self.opener: HalfFlow = HalfFlow(self)
         """The half that sent the first packet: ``key`` is its key."""
         self.answerer: HalfFlow = HalfFlow(self)
@@ -254,7 +192,11 @@ class Flow:
         """What the server owed at the end of a flow that never came to a hello (wire.preamble)."""
         self.answer: str = ""
         """What the server said to the ClientHello instead of TLS (wire.preamble)."""
-        self.client_hello: ClientHello | None = None
+        self.hello_message: bytes = b""
+        """The ClientHello, as long as nobody has asked what is in it (flows.hellos)."""
+        self.hello_place: i64 = 0
+        """Where it waits for that."""
+        self._client_hello: ClientHello | None = None
         self.server_hello: ServerHello | None = None
         self.server_hello_end: i64 = NEVER
         """Offset one past the ServerHello's last byte in the server's stream."""
@@ -272,8 +214,53 @@ class Flow:
         """(ISN, ns, ref) of SYN-ACKs with another ISN than the first one's, until the client's ACK chooses."""
         self.alerts: list[Alert] | None = None
         self.icmp_errors: list[IcmpError] | None = None
-        self.notes: list[SegmentNote] | None = None
-        """Segment headers of the handshake; None once it is over and nothing in it was slow."""
+        self.first_note: SegmentNote | None = None
+        """Segment headers of the handshake, a chain; None once it is over and nothing in it was slow."""
+        self.last_note: SegmentNote | None = None
+        self.note_count: i64 = 0
+
+    def guess_direction(self) -> None:
+        """Without a SYN the higher port is taken for the client's, until a hello says otherwise."""
+        ports: i64 = len(self.key) - 4
+        source_port: i64 = u16_be(self.key, ports)
+        destination_port: i64 = u16_be(self.key, ports + 2)
+        if source_port != destination_port:
+            self.direction_source = BY_PORT
+            self.opener_is_client = source_port > destination_port
+
+    def notes(self) -> list[SegmentNote]:
+        """The notes in the order of the segments."""
+        found: list[SegmentNote] = []
+        note = self.first_note
+        while note is not None:
+            found.append(note)
+            note = note.next
+        return found
+
+    def forget_notes(self) -> None:
+        """Nobody will ask for them."""
+        self.first_note = None
+        self.last_note = None
+        self.note_count = 0
+
+    @property
+    def client_hello(self) -> ClientHello | None:
+        """What the client offered; read when it is first asked for."""
+        self.read_hello()
+        return self._client_hello
+
+    def read_hello(self) -> None:
+        """Let the small `ClientHello` take the place of the whole message."""
+        if len(self.hello_message) > 0:
+            self._client_hello = parse_client_hello(self.hello_message)
+            self.hello_message = b""
+
+    @property
+    def answer_key(self) -> bytes:
+        """The key of the other direction."""
+        if len(self._answer_key) == 0:
+            self._answer_key = reverse_key(self.key)
+        return self._answer_key
 
     def client(self) -> HalfFlow:
         """The client's half."""
@@ -288,7 +275,7 @@ class Flow:
         return self.opener
 
 
-NOBODY: Final = Flow(b"", b"", 0, 0, 0)
+NOBODY: Final = Flow(b"", 0, 0, 0)
 """The flow of halves whose own flow was let go."""
 
 

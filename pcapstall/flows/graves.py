@@ -10,6 +10,7 @@ from mypy_extensions import i64
 
 from pcapstall.core.seq import seq_diff, to_offset
 from pcapstall.flows.flow import AHEAD_NS, CLOSING, Flow, HalfFlow, peer_of
+from pcapstall.flows.keys import shared_key
 from pcapstall.flows.oddities import UNSEEN_LEN
 from pcapstall.wire.segment import ACK, SYN, Segment
 
@@ -19,7 +20,7 @@ class Grave:
 
     def __init__(self, flow: Flow, ns: i64) -> None:
         self.key: bytes = flow.key
-        self.answer_key: bytes = flow.answer_key
+        self.shared_key: bytes = flow.shared_key
         self.ns: i64 = ns
         self.base_seq: i64 = flow.opener.base_seq
         self.end_offset: i64 = _end_of(flow.opener)
@@ -40,8 +41,7 @@ class Graves:
         """Remember where ``flow`` was."""
         grave = Grave(flow, now_ns)
         self._queue.append(grave)
-        self._by_key[flow.answer_key] = grave
-        self._by_key[flow.key] = grave
+        self._by_key[flow.shared_key] = grave
         if len(self._queue) > self._most:
             self._level(self._queue.popleft())
 
@@ -50,12 +50,13 @@ class Graves:
 
         A new connection begins further on: initial numbers grow by millions a second (RFC 6528).
         """
-        grave = self._by_key.get(segment.key)
+        key = segment.key
+        grave = self._by_key.get(shared_key(key, segment.source, segment.destination))
         if grave is None:
             return False
         base_seq: i64 = grave.base_seq
         end: i64 = grave.end_offset
-        if segment.key != grave.key:
+        if key != grave.key:
             base_seq = grave.answer_base_seq
             end = grave.answer_end_offset
         if base_seq < 0:
@@ -77,10 +78,8 @@ class Graves:
             self._level(queue.popleft())
 
     def _level(self, grave: Grave) -> None:
-        if self._by_key.get(grave.key) is grave:
-            del self._by_key[grave.key]
-        if self._by_key.get(grave.answer_key) is grave:
-            del self._by_key[grave.answer_key]
+        if self._by_key.get(grave.shared_key) is grave:
+            del self._by_key[grave.shared_key]
 
     def __len__(self) -> int:
         return len(self._queue)

@@ -7,7 +7,8 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import FLAG_NOTES_CUT, NOBODY, Flow, HalfFlow, Limits, SegmentNote
+from pcapstall.flows.flow import FLAG_NOTES_CUT, Flow, HalfFlow
+from pcapstall.flows.kept import Limits, SegmentNote
 from pcapstall.wire.segment import Segment
 from pcapstall.wire.tcp_options import timestamps
 
@@ -24,29 +25,34 @@ class Notes:
 
     def __init__(self, limits: Limits) -> None:
         self._limits: Limits = limits
-        self._spare: list[SegmentNote] = limits.spare_notes
 
     def keep(self, half: HalfFlow, segment: Segment, offset: i64, acked: i64, kind: i64) -> None:
         """Keep the segment's header with its flow while the handshake is pending."""
         flow = half.flow
-        notes = flow.notes
-        if notes is None:
-            notes = []
-            flow.notes = notes
-        if len(notes) >= NOTES_MAX or self._limits.notes >= NOTES_ALL_MAX:
+        limits = self._limits
+        if flow.note_count >= NOTES_MAX or limits.notes >= NOTES_ALL_MAX:
             flow.flags |= FLAG_NOTES_CUT
             return
-        self._limits.notes += 1
-        if len(self._spare) > 0:
-            note = self._spare.pop()
-            note.half = half
-            note.ns = segment.ts_ns
-            note.ref = segment.ref
-            note.offset = offset
-            note.ack_offset = acked
-            note.kind = kind
+        limits.notes += 1
+        flow.note_count += 1
+        note = limits.spare_note
+        if note is None:
+            note = SegmentNote()
         else:
-            note = SegmentNote(half, segment.ts_ns, segment.ref, offset, acked, kind)
+            limits.spare_note = note.next
+            note.next = None
+        last = flow.last_note
+        if last is None:
+            flow.first_note = note
+        else:
+            last.next = note
+        flow.last_note = note
+        note.from_opener = half is flow.opener
+        note.ns = segment.ts_ns
+        note.ref = segment.ref
+        note.offset = offset
+        note.ack_offset = acked
+        note.kind = kind
         note.payload_len = segment.payload_len
         note.flags = segment.flags
         note.window = segment.window
@@ -62,17 +68,14 @@ class Notes:
             note.options = segment.buf[start:end]
         else:
             note.options = b""
-        notes.append(note)
 
 
 def drop_notes(flow: Flow, limits: Limits) -> None:
     """Nobody will ask about this handshake: let its notes be written on again."""
-    notes = flow.notes
-    if notes is None:
+    last = flow.last_note
+    if last is None:
         return
-    limits.notes -= len(notes)
-    nobody = NOBODY.opener
-    for note in notes:
-        note.half = nobody
-        limits.spare_notes.append(note)
-    flow.notes = None
+    limits.notes -= flow.note_count
+    last.next = limits.spare_note
+    limits.spare_note = flow.first_note
+    flow.forget_notes()

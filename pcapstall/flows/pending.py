@@ -9,8 +9,9 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import FLAG_LEFT_UNREAD, IGNORED, NEVER, READING, Flow, HalfFlow, Limits, peer_of
+from pcapstall.flows.flow import FLAG_LEFT_UNREAD, IGNORED, NEVER, READING, Flow, HalfFlow, peer_of
 from pcapstall.flows.head import StreamHead
+from pcapstall.flows.kept import Limits
 from pcapstall.flows.roles import hello_receiver
 from pcapstall.wire.tls_reader import TlsReader
 
@@ -73,12 +74,12 @@ def count_unread(flow: Flow, limits: Limits) -> None:
         limits.left_unread += 1
 
 
-def longest_pending(halves: Iterable[HalfFlow]) -> list[Flow]:
-    """The flows of ``halves`` of which something is kept, by their last segment."""
-    found: list[tuple[i64, i64, Flow]] = []
-    for half in halves:
-        flow = half.flow
-        if half is flow.opener and (half.head is not None or flow.answerer.head is not None):
-            found.append((flow.last_ns, flow.id, flow))
-    found.sort()
-    return [flow for _, _, flow in found]
+def longest_pending(flows: Iterable[Flow]) -> list[Flow]:
+    """Those of ``flows`` of which something is kept, by their last segment."""
+    found = [flow for flow in flows if flow.opener.head is not None or flow.answerer.head is not None]
+    found.sort(key=_last_seen)
+    return found
+
+
+def _last_seen(flow: Flow) -> tuple[i64, i64]:
+    return flow.last_ns, flow.id

@@ -1,6 +1,6 @@
 """All connections at once: finds a segment's flow, opens new ones, hands finished ones on.
 
-Both directions' keys point at their half-flow. A connection whose both sides are done is handed to the sink after a
+A connection whose both sides are done is handed to the sink after a
 quiet time, so that memory follows what is alive. What a segment does to its flow is in the TCP module.
 """
 
@@ -9,28 +9,24 @@ from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from pcapstall.core.words import u16_be
-from pcapstall.flows.bounds import given_up, longest_idle
+from pcapstall.flows.bounds import given_up, is_within, longest_idle
 from pcapstall.flows.flow import (
-    AHEAD_NS,
-    BY_FIRST_SEEN,
-    BY_PORT,
     CLOSING,
     FLAG_CLOSED_EARLY,
     FLAG_ENDED_BY_CAPTURE,
     HANDED_ON,
     LIVE,
-    MAX_FLOWS,
     NOBODY,
     Flow,
     HalfFlow,
-    IcmpError,
-    Limits,
 )
 from pcapstall.flows.graves import Graves, is_reuse
+from pcapstall.flows.kept import MAX_FLOWS, IcmpError, Limits
+from pcapstall.flows.keys import shared_key, shared_key_of
 from pcapstall.flows.notes import drop_notes
 from pcapstall.flows.oddities import is_over, take_back_resets
 from pcapstall.flows.pending import longest_pending
+from pcapstall.flows.recent import RecentHalves
 from pcapstall.flows.tcp import TcpEvents
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.wire.icmp import IcmpQuote
@@ -41,7 +37,7 @@ QUIET_NS: Final = 120_000_000_000
 EXPIRE_MAX: Final = 8192
 """Flows looked at in one go."""
 SWEPT_A_LOOK: Final = 4096
-"""Half-flows looked at for half-open ones, on average over the looks for flows that are done."""
+"""Flows looked at for half-open ones, on average over the looks for flows that are done."""
 LINGER_NS: Final = 1_000_000_000
 """How long they must have been done before a flow that nobody wants to see is forgotten."""
 
@@ -76,9 +72,12 @@ class FlowTable:
         self._quiet_ns: i64 = quiet_ns
         self._tls: TlsStreams = TlsStreams(limits)
         self._tcp: TcpEvents = TcpEvents(limits, self._tls)
-        self._halves: dict[bytes, HalfFlow] = {}
+        self._flows: dict[bytes, Flow] = {}
+        """By their shared keys."""
+        self._recent: RecentHalves = RecentHalves()
+        self._nobody: HalfFlow = NOBODY.opener
         self._closing: deque[Flow] = deque()
-        """Flows of which both sides are done, in the order in which that happened."""
+        """Those of which both sides are done, in the order in which that happened."""
         self._done: deque[Flow] = deque()
         """Those that are kept for stragglers."""
         self._graves: Graves = Graves(quiet_ns, max_flows)
@@ -93,8 +92,10 @@ class FlowTable:
 
     def add(self, segment: Segment) -> None:
         """Give a segment to its flow."""
-        half = self._halves.get(segment.key)
-        if half is None:
+        half = self._recent.find(segment)
+        if half is self._nobody:
+            half = self._find(segment)
+        if half is self._nobody:
             if segment.flags & (SYN | ACK) != SYN and self._graves.holds(segment):
                 return
             half = self._open(segment)
@@ -105,18 +106,30 @@ class FlowTable:
         if segment.flags & (FIN | RST) != 0:
             self._note_close(half.flow)
 
+    def _find(self, segment: Segment) -> HalfFlow:
+        """The half-flow that sent ``segment``, by its key; that of `NOBODY` when it is new."""
+        key = segment.key
+        flow = self._flows.get(shared_key(key, segment.source, segment.destination))
+        if flow is None:
+            return self._nobody
+        half = flow.answerer
+        if key == flow.key:
+            half = flow.opener
+        self._recent.put(half, segment.source, segment.destination)
+        return half
+
     def icmp(self, quote: IcmpQuote, ns: i64, ref: i64) -> None:
         """Note an ICMP error with the flow whose packet it quotes; one about an unknown flow concerns nobody here."""
-        half = self._halves.get(quote.key)
-        if half is None:
+        flow = self._flows.get(shared_key_of(quote.key))
+        if flow is None:
             return
-        flow = half.flow
+        from_client: bool = (quote.key == flow.key) == flow.opener_is_client
         errors = flow.icmp_errors
         if errors is None:
             errors = []
             flow.icmp_errors = errors
         if len(errors) < ICMP_ERRORS_MAX:
-            errors.append(IcmpError(quote.v6, quote.kind, quote.code, quote.mtu, half is flow.client(), ns, ref))
+            errors.append(IcmpError(quote.v6, quote.kind, quote.code, quote.mtu, from_client, ns, ref))
 
     def expire(self, now_ns: i64) -> None:
         """Let go of the flows that are done: soon of those that nobody wants, of the others after a quiet time.
@@ -129,12 +142,12 @@ class FlowTable:
         while len(closing) > 0 and looked_at < EXPIRE_MAX:
             looked_at += 1
             flow = closing[0]
-            if flow.state != HANDED_ON and _is_within(now_ns - flow.closed_ns, LINGER_NS):
+            if flow.state != HANDED_ON and is_within(now_ns - flow.closed_ns, LINGER_NS):
                 break
             closing.popleft()
             if flow.state == HANDED_ON:
                 continue
-            if _is_within(now_ns - flow.last_ns, LINGER_NS) or flow.closed_ns > now_ns:
+            if is_within(now_ns - flow.last_ns, LINGER_NS) or flow.closed_ns > now_ns:
                 # Still talking after a RST: those behind it shall not wait for that. Nor for a stamp that is wrong.
                 flow.closed_ns = now_ns
                 closing.append(flow)
@@ -153,10 +166,10 @@ class FlowTable:
         if self.limits.pending_len > self.limits.pending_max // 4 * 3:
             self._lighten()
         self._looks += 1
-        if self._looks * SWEPT_A_LOOK >= len(self._halves) and not _is_within(now_ns - self._swept_ns, self._quiet_ns):
+        if self._looks * SWEPT_A_LOOK >= len(self._flows) and not is_within(now_ns - self._swept_ns, self._quiet_ns):
             self._swept_ns = now_ns
             self._looks = 0
-            for flow in given_up(self._halves.values(), now_ns):
+            for flow in given_up(self._flows.values(), now_ns):
                 self._close_early(flow)
 
     def _expire_done(self, now_ns: i64) -> None:
@@ -166,12 +179,12 @@ class FlowTable:
         while len(done) > 0 and looked_at < EXPIRE_MAX:
             looked_at += 1
             flow = done[0]
-            if flow.state != HANDED_ON and _is_within(now_ns - flow.closed_ns, self._quiet_ns):
+            if flow.state != HANDED_ON and is_within(now_ns - flow.closed_ns, self._quiet_ns):
                 break
             done.popleft()
             if flow.state == HANDED_ON:
                 continue
-            if _is_within(now_ns - flow.last_ns, self._quiet_ns) or flow.closed_ns > now_ns:
+            if is_within(now_ns - flow.last_ns, self._quiet_ns) or flow.closed_ns > now_ns:
                 flow.closed_ns = now_ns
                 done.append(flow)
             else:
@@ -179,36 +192,34 @@ class FlowTable:
 
     def finish(self) -> None:
         """The capture is over: hand on every flow, in the order of their first segments."""
-        for half in list(self._halves.values()):
-            flow = half.flow
-            if half is flow.opener:
-                if flow.state != CLOSING or (take_back_resets(flow) and not is_over(flow)):
-                    flow.flags |= FLAG_ENDED_BY_CAPTURE
-                self._hand_on(flow)
+        for flow in list(self._flows.values()):
+            if flow.state != CLOSING or (take_back_resets(flow) and not is_over(flow)):
+                flow.flags |= FLAG_ENDED_BY_CAPTURE
+            self._hand_on(flow)
 
     def __len__(self) -> int:
-        return len(self._halves) // 2
+        return len(self._flows)
 
     def _open(self, segment: Segment) -> HalfFlow:
         """Begin a flow with its first segment."""
-        if len(self._halves) >= 2 * self.limits.max_flows:
+        if len(self._flows) >= self.limits.max_flows:
             self._make_room(segment.ts_ns)
         self._opened += 1
         self._opened_ns = segment.ts_ns
-        key = segment.key
-        answer_key = reverse_key(key)
-        flow = Flow(key, answer_key, self._opened, segment.ts_ns, segment.ref)
+        flow = Flow(segment.key, self._opened, segment.ts_ns, segment.ref)
+        flow.shared_key = shared_key(flow.key, segment.source, segment.destination)
         flow.tunnel = segment.tunnel
         if segment.flags & SYN == 0:
-            _guess_direction(flow)
-        # In this order: a host that talks to its own port (LAND) has one key for both directions.
-        self._halves[answer_key] = flow.answerer
-        self._halves[key] = flow.opener
+            flow.guess_direction()
+        self._flows[flow.shared_key] = flow
+        # In this order: a host that talks to its own port (LAND) has the same endpoints in both directions.
+        self._recent.put(flow.answerer, segment.destination, segment.source)
+        self._recent.put(flow.opener, segment.source, segment.destination)
         return flow.opener
 
     def _lighten(self) -> None:
         """Too much is kept while hellos are pending: leave those unread that have been idle for longest."""
-        for flow in longest_pending(self._halves.values()):
+        for flow in longest_pending(self._flows.values()):
             if self.limits.pending_len <= self.limits.pending_max // 2:
                 return
             self._tls.leave_unread(flow)
@@ -220,7 +231,7 @@ class FlowTable:
             now_ns = self._opened_ns
         if now_ns > self._now_ns:
             self._now_ns = now_ns
-        for flow in longest_idle(self._halves.values(), len(self), ts_ns):
+        for flow in longest_idle(self._flows.values(), len(self), ts_ns):
             if flow.state == CLOSING:
                 self._hand_on(flow)
             else:
@@ -247,52 +258,34 @@ class FlowTable:
         self._remove(flow)
         take_back_resets(flow)
         self._tls.finish(flow)
-        notes = flow.notes
-        if notes is not None:
-            self.limits.notes -= len(notes)
-        if not self._sink.take(flow):
-            _untie(flow)
+        note_count: i64 = flow.note_count
+        if self._sink.take(flow):
+            self.limits.notes -= note_count
+            self._tls.let_go(flow, True)
+        else:
+            self._let_go(flow)
 
     def _remove(self, flow: Flow) -> None:
         """No segment finds this flow any more."""
-        self._halves.pop(flow.key, None)
-        self._halves.pop(flow.answer_key, None)
+        self._flows.pop(flow.shared_key, None)
+        self._recent.remove(flow.opener)
+        self._recent.remove(flow.answerer)
         flow.state = HANDED_ON
 
     def _forget(self, flow: Flow, now_ns: i64) -> None:
         """Let go of a flow that nobody wants."""
         self._remove(flow)
         self._graves.bury(flow, now_ns)
+        self._let_go(flow)
+
+    def _let_go(self, flow: Flow) -> None:
+        """Nobody has this flow any more."""
         drop_notes(flow, self.limits)
+        self._tls.let_go(flow, False)
         _untie(flow)
-
-
-def _is_within(age_ns: i64, time_ns: i64) -> bool:
-    """Whether ``time_ns`` has not passed; an age far below 0 is that of a wrong stamp."""
-    return -AHEAD_NS < age_ns < time_ns
 
 
 def _untie(flow: Flow) -> None:
     """A flow and its halves hold each other, and the garbage collector does not run during a scan."""
     flow.opener.flow = NOBODY
     flow.answerer.flow = NOBODY
-
-
-def reverse_key(key: bytes) -> bytes:
-    """The key of the other direction: addresses and ports swapped."""
-    if len(key) == 12:
-        return key[4:8] + key[0:4] + key[10:12] + key[8:10]
-    return key[16:32] + key[0:16] + key[34:36] + key[32:34]
-
-
-def _guess_direction(flow: Flow) -> None:
-    """Without a SYN the higher port is taken for the client's, until a hello says otherwise."""
-    key = flow.key
-    at: i64 = len(key) - 4
-    source_port: i64 = u16_be(key, at)
-    destination_port: i64 = u16_be(key, at + 2)
-    if source_port == destination_port:
-        flow.direction_source = BY_FIRST_SEEN
-    else:
-        flow.direction_source = BY_PORT
-        flow.opener_is_client = source_port > destination_port

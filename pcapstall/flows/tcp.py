@@ -25,10 +25,10 @@ from pcapstall.flows.flow import (
     RETRANSMISSION,
     Flow,
     HalfFlow,
-    Limits,
     peer_of,
 )
 from pcapstall.flows.holes import add_hole, fill
+from pcapstall.flows.kept import Limits
 from pcapstall.flows.notes import Notes
 from pcapstall.flows.oddities import MISSED_LEN, UNSEEN_LEN, closes, is_absurd_ack
 from pcapstall.flows.tls import TlsStreams

@@ -7,16 +7,9 @@ passed over. What the things that a reader finds mean to the connection is in th
 from mypy_extensions import i64
 
 from pcapstall.flows.fast_open import reject_syn_payload
-from pcapstall.flows.flow import (
-    FLAG_NOT_TLS,
-    IGNORED,
-    NEVER,
-    SEEKING,
-    Flow,
-    HalfFlow,
-    Limits,
-)
+from pcapstall.flows.flow import FLAG_NOT_TLS, IGNORED, NEVER, SEEKING, Flow, HalfFlow
 from pcapstall.flows.head import HELD_MAX, LATER_MAX, Arrival, Held, StreamHead
+from pcapstall.flows.kept import Limits
 from pcapstall.flows.pending import attach, count_unread, leave_unread, release_head, stop_reading, weigh
 from pcapstall.flows.roles import hello_receiver
 from pcapstall.flows.seek import PREFIX_MAX, find_tls, looks_like_record, note_talk
@@ -88,6 +81,10 @@ class TlsStreams:
         note_talk(flow)
         stop_reading(flow.opener, self._limits)
         stop_reading(flow.answerer, self._limits)
+
+    def let_go(self, flow: Flow, is_kept: bool) -> None:
+        """The flow was handed on, and is kept or not."""
+        self._events.hellos.let_go(flow, is_kept)
 
     def acknowledged(self, half: HalfFlow, segment: Segment) -> None:
         """The peer acknowledged the ClientHello that ``half`` sent."""

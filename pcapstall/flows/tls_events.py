@@ -21,11 +21,12 @@ from pcapstall.flows.flow import (
     NEVER,
     Flow,
     HalfFlow,
-    Limits,
     peer_of,
 )
 from pcapstall.flows.head import Arrival
+from pcapstall.flows.hellos import UnreadHellos
 from pcapstall.flows.holes import has_hole_before
+from pcapstall.flows.kept import Limits
 from pcapstall.flows.notes import drop_notes
 from pcapstall.flows.roles import first_payload_ns, hello_receiver, hello_sender, is_slow
 from pcapstall.wire.tls_event import (
@@ -38,7 +39,7 @@ from pcapstall.wire.tls_event import (
     HANDSHAKE_UNREAD,
     TlsEvent,
 )
-from pcapstall.wire.tls_hello import ServerHello, begins_hello_retry, parse_client_hello, parse_server_hello
+from pcapstall.wire.tls_hello import ServerHello, begins_hello_retry, parse_server_hello
 from pcapstall.wire.tls_names import is_tls13
 
 TAG_LEN: Final = 16
@@ -60,6 +61,7 @@ class TlsEvents:
 
     def __init__(self, limits: Limits) -> None:
         self._limits: Limits = limits
+        self.hellos: UnreadHellos = UnreadHellos()
         self.event: TlsEvent = TlsEvent()
         """The readers fill this one."""
 
@@ -184,7 +186,7 @@ class TlsEvents:
         flow.client_hello_last_ref = last.ref
         flow.partial_hello_ref = 0
         if self.event.kind == HANDSHAKE:
-            flow.client_hello = parse_client_hello(self.event.body)
+            self.hellos.keep(flow, self.event.body)
         half.ack_watch = self.event.last_offset + 1
         server = peer_of(half)
         flow.server_tls_offset = 0

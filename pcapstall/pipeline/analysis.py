@@ -15,7 +15,8 @@ from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError
 from pcapstall.core.frames import file_of
 from pcapstall.diagnose.thresholds import make_thresholds
-from pcapstall.flows.flow import FLAG_MISSED_BYTES, MAX_FLOWS, Limits
+from pcapstall.flows.flow import FLAG_MISSED_BYTES
+from pcapstall.flows.kept import MAX_FLOWS, Limits
 from pcapstall.flows.table import FlowTable
 from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.findings import Findings

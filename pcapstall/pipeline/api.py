@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from pcapstall.core.errors import UsageError
-from pcapstall.flows.flow import MAX_FLOWS
+from pcapstall.flows.kept import MAX_FLOWS
 from pcapstall.pipeline.analysis import Options, analyse
 from pcapstall.pipeline.given import parse_given
 from pcapstall.pipeline.select import select

@@ -88,14 +88,11 @@ class Collector(FlowSink):
 
     def _keep_notes(self, flow: Flow) -> None:
         """Keep the segment headers of a flow that is kept, as long as there is room."""
-        notes = flow.notes
-        if notes is None:
-            return
-        self._notes += len(notes)
+        self._notes += flow.note_count
         if self._notes > NOTES_MAX:
-            self._notes -= len(notes)
+            self._notes -= flow.note_count
             flow.flags |= FLAG_NOTES_CUT
-            flow.notes = None
+            flow.forget_notes()
 
     def _is_nothing(self, flow: Flow) -> bool:
         """Whether a handshake had hardly begun when it was let go of early: one of a flood, nobody's failure."""

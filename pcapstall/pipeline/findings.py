@@ -151,6 +151,7 @@ class Findings:
         intervals, outcome = self._intervals, self._outcome
         intervals.measure(flow, collector.watched(flow))
         outcome.judge(flow, intervals)
+        outcome.look_for_early_data(flow)
         if not flow.ack_ref and not intervals.cut_by_capture and self._races.winner(flow) is not None:
             outcome.lost_race()
         stalled = intervals.judge(collector.thresholds, collector.knowledge.pair_of(flow).rtt_ns())

@@ -8,7 +8,7 @@ from typing import Final
 
 from pcapstall.capture.info import CaptureInfo
 from pcapstall.core.times import MS
-from pcapstall.flows.flow import Limits
+from pcapstall.flows.kept import Limits
 from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.scan import FileCounts
 from pcapstall.pipeline.unread_linktypes import unread_warnings

@@ -13,7 +13,8 @@ from pcapstall.diagnose.knowledge import client_address, client_key, server_addr
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.verdict import Fact, Verdict
-from pcapstall.flows.flow import Alert, Flow
+from pcapstall.flows.flow import Flow
+from pcapstall.flows.kept import Alert
 from pcapstall.report.model import EVENTS, AlertReport, Counts, EventReport, Evidence, FlowReport
 from pcapstall.wire.tls_ciphers import cipher_name
 from pcapstall.wire.tls_names import ALERT_LEVELS, alert_name, version_name

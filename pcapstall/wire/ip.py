@@ -1,6 +1,6 @@
 """IPv4, IPv6 and TCP headers: lengths, the flow's key, and what goes into `Segment`.
 
-The hot path: an IPv4 header without options and a TCP header pass without an allocation but that of the key. What else
+The hot path: an IPv4 header without options and a TCP header pass without an allocation. What else
 IP may carry is in upper, fragments in fragments.
 """
 
@@ -72,11 +72,7 @@ def read_ipv4(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
             upper_at += (i64(buf[upper_at + 1]) + 2) << 2
         if protocol != IPPROTO_TCP:
             return read_upper(walk, buf, protocol, upper_at, end, wire_end)
-    if upper_at == at + 20:
-        segment.key = buf[at + 12 : at + 24]
-    else:
-        segment.key = buf[at + 12 : at + 20] + buf[upper_at : upper_at + 4]
-    return _read_tcp(walk, buf, upper_at, end, wire_end)
+    return _read_tcp(walk, buf, upper_at, end, wire_end, at + 12, 4)
 
 
 def read_ipv6(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
@@ -124,14 +120,10 @@ def read_ipv6(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
                 return walk.malformed("ipv6 extension header cut")
         if protocol != IPPROTO_TCP:
             return read_upper(walk, buf, protocol, at, end, wire_end)
-    if at == ip_at + 40:
-        segment.key = buf[ip_at + 8 : ip_at + 44]
-    else:
-        segment.key = buf[ip_at + 8 : ip_at + 40] + buf[at : at + 4]
-    return _read_tcp(walk, buf, at, end, wire_end)
+    return _read_tcp(walk, buf, at, end, wire_end, ip_at + 8, 16)
 
 
-def _read_tcp(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
+def _read_tcp(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64, addresses_offset: i64, address_len: i64) -> i64:
     """RFC 9293 section 3.1. The checksum is not looked at: an offloading card has yet to fill it in."""
     if at + 20 > end:
         return walk.malformed("tcp header cut")
@@ -144,6 +136,7 @@ def _read_tcp(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
     segment: Segment = walk.segment
     segment.buf = buf
     segment.tcp_offset = at
+    segment.locate(addresses_offset, address_len)
     segment.payload_offset = payload_at
     segment.payload_len = wire_end - payload_at
     if payload_at <= end:

@@ -8,6 +8,8 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from pcapstall.core.words import u16_be, u32_be
+
 # What a record turned out to be. Every record is exactly one of these, so that totals add up.
 TCP: Final = 0
 OTHER: Final = 1
@@ -21,6 +23,9 @@ ACK: Final = 0x10
 URG: Final = 0x20
 ECE: Final = 0x40
 CWR: Final = 0x80
+
+V6_ENDPOINT: Final = 1 << 48
+"""Set in the number of an IPv6 endpoint."""
 
 
 class Segment:
@@ -38,8 +43,14 @@ class Segment:
         """The host's interface index where the frame itself tells it (LINUX_SLL2, NFLOG); -1 elsewhere."""
         self.packet_type: i64 = -1
         """LINUX_SLL and SLL2: 0 to this host, 3 to another host, 4 sent by this host; -1 elsewhere."""
-        self.key: bytes = b""
-        """src dst sport dport as on the wire: 12 bytes for IPv4, 36 for IPv6."""
+        self.source: i64 = 0
+        """Address and port of the sender in one number: ``address << 16 | port`` with IPv4. With IPv6 a number with
+        `V6_ENDPOINT` set, that another endpoint may have as well."""
+        self.destination: i64 = 0
+        """Of the receiver."""
+        self.addresses_offset: i64 = 0
+        """Where the innermost source and destination address stand in ``buf``; the ports are at ``tcp_offset``."""
+        self.address_len: i64 = 4
         self.ip_offset: i64 = 0
         """Where the innermost IP header starts in ``buf``."""
         self.tcp_offset: i64 = 0
@@ -64,6 +75,36 @@ class Segment:
         self.ttl: i64 = 0
         self.tunnel: str = ""
         """Names the tunnel that held it, outermost first: ``vxlan:42``, ``gre/erspan:5``; empty without one."""
+
+    @property
+    def key(self) -> bytes:
+        """src dst sport dport as on the wire: 12 bytes for IPv4, 36 for IPv6."""
+        start: i64 = self.addresses_offset
+        end: i64 = start + self.address_len + self.address_len
+        ports: i64 = self.tcp_offset
+        if ports == end:
+            return self.buf[start : end + 4]
+        return self.buf[start:end] + self.buf[ports : ports + 4]
+
+    def locate(self, addresses_offset: i64, address_len: i64) -> None:
+        """Set who sent it to whom: the addresses are at ``addresses_offset``, the ports at ``tcp_offset``."""
+        self.addresses_offset = addresses_offset
+        self.address_len = address_len
+        buf: bytes = self.buf
+        ports: i64 = self.tcp_offset
+        if address_len == 4:
+            self.source = (u32_be(buf, addresses_offset) << 16) | u16_be(buf, ports)
+            self.destination = (u32_be(buf, addresses_offset + 4) << 16) | u16_be(buf, ports + 2)
+        else:
+            self.source = _v6_endpoint(buf, addresses_offset, ports)
+            self.destination = _v6_endpoint(buf, addresses_offset + 16, ports + 2)
+
+
+def _v6_endpoint(buf: bytes, address_at: i64, port_at: i64) -> i64:
+    """48 bits that depend on all of an IPv6 address and port, and `V6_ENDPOINT`."""
+    high: i64 = u32_be(buf, address_at) ^ (u32_be(buf, address_at + 4) << 5)
+    low: i64 = (u32_be(buf, address_at + 8) << 9) ^ (u32_be(buf, address_at + 12) << 15)
+    return ((high ^ low ^ u16_be(buf, port_at)) & (V6_ENDPOINT - 1)) | V6_ENDPOINT
 
 
 class UdpDatagram:

@@ -7,7 +7,7 @@ import pytest
 import test_verdicts as talks
 from hypothesis import given
 from hypothesis import strategies as st
-from wire_support import ACK, MS, SECOND, START_NS, Road, reports, segments_of
+from wire_support import ACK, MS, SECOND, START_NS, Road, readdress, reports, segments_of
 
 from pcapstall.pipeline import Options, analyse
 from pcapstall.report.model import FlowReport
@@ -120,7 +120,7 @@ def test_other_addresses_change_nothing(case: tuple[str, str], addresses: bytes,
     old, new = segments[0].key, addresses[:4] + addresses[4:] + port.to_bytes(2, "big") + segments[0].key[-2:]
     back = new[4:8] + new[:4] + new[10:] + new[8:10]
     for segment in segments:
-        segment.key = new if segment.key == old else back
+        readdress(segment, new if segment.key == old else back)
     assert [essence(row) for row in reports(segments)] == expected
 
 

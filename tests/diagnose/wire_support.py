@@ -154,13 +154,15 @@ class Road:
     def _segment(self, sent: Sent, ns: int, frame: int, position: float) -> Segment:
         options = self._options(sent)
         segment = Segment()
-        segment.buf = b"\0" * 20 + options + sent.payload
         segment.ts_ns = ns
         segment.ref = frame_ref(0, frame)
         source, destination = (self.client, self.server) if sent.from_client else (self.server, self.client)
         ports = (self.client_port, self.server_port) if sent.from_client else (self.server_port, self.client_port)
-        segment.key = source + destination + ports[0].to_bytes(2, "big") + ports[1].to_bytes(2, "big")
         segment.options_end = segment.payload_offset = 20 + len(options)
+        segment.buf = ports[0].to_bytes(2, "big") + ports[1].to_bytes(2, "big") + b"\0" * 16 + options + sent.payload
+        end = len(segment.buf)
+        segment.buf += source + destination
+        segment.locate(end, len(source))
         segment.payload_len = segment.captured_len = len(sent.payload)
         base = (self.client_isn if sent.from_client else self.server_isn) + 1
         peer_base = (self.server_isn if sent.from_client else self.client_isn) + 1
@@ -279,3 +281,10 @@ __all__ = [
     "ACK", "FIN", "FINISHED", "FLIGHT", "HELLO", "MS", "PSH", "RST", "SECOND", "START_NS", "SYN", "US", "Road", "Sent",
     "client_hello", "flows_of", "follow", "merged", "record", "reports", "segments_of", "server_hello",
 ]  # fmt: skip
+
+
+def readdress(segment: Segment, key: bytes) -> None:
+    """Give ``segment`` the endpoints in ``key``: the addresses follow the payload, where nobody looks for them."""
+    ports, addresses_offset = segment.tcp_offset, len(segment.buf)
+    segment.buf = segment.buf[:ports] + key[-4:] + segment.buf[ports + 4 :] + key[:-4]
+    segment.locate(addresses_offset, (len(key) - 4) // 2)

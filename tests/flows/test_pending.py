@@ -44,8 +44,8 @@ def largest(packets: list[Packet]) -> tuple[int, Flow]:
     most = 0
     for frame, packet in enumerate(packets, 1):
         table.add(to_segment(packet, frame))
-        for half in table._halves.values():
-            most = max(most, kept_bytes(half.flow.opener) + kept_bytes(half.flow.answerer))
+        for flow in table._flows.values():
+            most = max(most, kept_bytes(flow.opener) + kept_bytes(flow.answerer))
     table.finish()
     assert table.limits.pending_len == 0
     (flow,) = sink.flows
@@ -133,7 +133,7 @@ class TestAllFlows:
             elif kind == "greetings":
                 talk.server(b"220 " + b"x" * 8000)
             feed(table, talk, number)
-            most = max(most, sum(kept_bytes(half) for half in table._halves.values()))
+            most = max(most, sum(kept_bytes(flow.opener) + kept_bytes(flow.answerer) for flow in table._flows.values()))
         assert most <= 110_000
         assert table.limits.left_unread > 30
         table.finish()

@@ -1,6 +1,6 @@
 """The table of flows: what is forgotten when, and what that leaves behind."""
 
-from flow_support import ACK, CLIENT, FIN, RST, SECOND, SYN, Kept, Talk, to_segment
+from flow_support import ACK, CLIENT, FIN, RST, SECOND, SYN, Kept, Talk, between, to_segment
 
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.table import FlowSink, FlowTable
@@ -32,7 +32,7 @@ def key_of(number: int, from_client: bool) -> bytes:
 def feed(table: FlowTable, talk: Talk, number: int) -> None:
     for frame, packet in enumerate(talk.packets, 1):
         segment = to_segment(packet, frame)
-        segment.key = key_of(number, packet.from_client)
+        between(segment, key_of(number, packet.from_client))
         table.add(segment)
 
 
@@ -107,7 +107,7 @@ def test_source_and_destination_may_be_the_same() -> None:
     for frame, isn in enumerate((100, 200, 200, 300), 1):
         talk = Talk(client_isn=isn)
         segment = to_segment(talk.client(flags=SYN), frame)
-        segment.key = CLIENT[:4] + CLIENT[:4] + CLIENT[10:] + CLIENT[10:]
+        between(segment, CLIENT[:4] + CLIENT[:4] + CLIENT[10:] + CLIENT[10:])
         table.add(segment)
     table.finish()
     assert len(sink.flows) == 3

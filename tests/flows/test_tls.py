@@ -59,7 +59,7 @@ def test_tls13_handshake() -> None:
     assert frame_of(flow.server().app_data_ref) == 9
     assert flow.client_hello is not None
     assert flow.client_hello.sni == "flow.example"
-    assert flow.notes is None
+    assert flow.notes() == []
     assert flow.opener.reader is None
     assert flow.opener.head is None
 
@@ -70,8 +70,7 @@ def test_slow_handshake_keeps_its_segments() -> None:
     talk.client(HELLO, after=2 * SECOND)
     established(talk)
     flow = only(talk.packets)
-    assert flow.notes is not None
-    assert len(flow.notes) == 6
+    assert len(flow.notes()) == 6
 
 
 def test_tls12_finish_is_the_clients_change_cipher_spec() -> None:
@@ -174,7 +173,7 @@ def test_late_hello_after_the_servers_fin() -> None:
     flow = only(talk.packets)
     assert hello_frames(flow) == (6, 6)
     assert frame_of(flow.server().fin_ref) == 4
-    assert flow.notes is not None
+    assert flow.notes()
 
 
 def test_clear_alert() -> None:
@@ -247,7 +246,7 @@ def test_plain_http_is_not_tls() -> None:
     talk.server(b"HTTP/1.1 200 OK\r\n\r\n")
     flow = only(talk.packets)
     assert flow.flags & FLAG_NOT_TLS
-    assert flow.notes is None
+    assert flow.notes() == []
 
 
 def test_hello_after_connect() -> None:

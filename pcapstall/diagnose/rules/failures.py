@@ -40,7 +40,7 @@ from pcapstall.diagnose.verdict import (
     Fact,
     Verdict,
 )
-from pcapstall.flows.flow import Alert
+from pcapstall.flows.kept import Alert
 from pcapstall.wire.tls_names import alert_name
 
 _SENDER: Final = "sender"

@@ -1,0 +1,90 @@
+"""What is kept beside the events of flows: alerts, ICMP errors, headers of segments; and the bounds of all of it.
+
+Plain records, made by the modules that meet such things. Nothing here reads a byte.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+MAX_FLOWS: Final = 100_000
+"""Most flows that are followed at once, unless the user says otherwise."""
+PENDING_MAX: Final = 64 * 1024 * 1024
+"""Bytes kept while hellos are pending: a flow that needs more when there are so many is left unread."""
+
+
+class Alert:
+    """One TLS alert, read in the clear or inferred from an encrypted record's place and length."""
+
+    def __init__(self, from_client: bool, level: i64, description: i64, inferred: bool, ns: i64, ref: i64) -> None:
+        self.from_client: bool = from_client
+        self.level: i64 = level
+        """1 warning, 2 fatal, -1 when encrypted."""
+        self.description: i64 = description
+        """RFC 8446 section 6 number, -1 when encrypted."""
+        self.inferred: bool = inferred
+        self.ns: i64 = ns
+        self.ref: i64 = ref
+
+
+class IcmpError:
+    """An ICMP error that quotes this flow."""
+
+    def __init__(self, v6: bool, kind: i64, code: i64, mtu: i64, quotes_client: bool, ns: i64, ref: i64) -> None:
+        self.v6: bool = v6
+        self.kind: i64 = kind
+        self.code: i64 = code
+        self.mtu: i64 = mtu
+        """Next-hop MTU of "fragmentation needed" or "packet too big"; 0 for others."""
+        self.quotes_client: bool = quotes_client
+        """Whether the packet that was refused came from the client."""
+        self.ns: i64 = ns
+        self.ref: i64 = ref
+
+
+class SegmentNote:
+    """The header of one segment of a handshake, kept until the handshake is known to be unremarkable."""
+
+    def __init__(self) -> None:
+        self.next: SegmentNote | None = None
+        """The flow's next one."""
+        self.from_opener: bool
+        self.ns: i64
+        self.ref: i64
+        self.offset: i64
+        """Stream offset of its first payload byte: 0 for a SYN's."""
+        self.ack_offset: i64
+        """Offset in the peer's stream that it acknowledges; `NEVER` without an ACK."""
+        self.kind: i64
+        self.payload_len: i64
+        self.flags: i64
+        self.window: i64
+        self.interface: i64
+        self.ttl: i64
+        self.ip_id: i64
+        self.tsval: i64
+        """TCP timestamp (RFC 7323); -1 without the option."""
+        self.tsecr: i64
+        self.options: bytes
+        """TCP options as captured, where there is more than timestamps."""
+
+
+class Limits:
+    """What all flows of a table share: thresholds and global bounds."""
+
+    def __init__(self, slow_ns: i64, max_flows: i64 = MAX_FLOWS) -> None:
+        self.slow_ns: i64 = slow_ns
+        """A handshake with an interval this long keeps its notes."""
+        self.max_flows: i64 = max_flows
+        """Flows that are followed at once."""
+        self.closed_early: i64 = 0
+        """Flows that were let go of before they had ended."""
+        self.notes: i64 = 0
+        """Segment notes kept now, over all flows."""
+        self.spare_note: SegmentNote | None = None
+        """Notes of handshakes that turned out unremarkable, to be written on again: a chain like a flow's."""
+        self.pending_len: i64 = 0
+        """Bytes kept now while hellos are pending, over all flows."""
+        self.pending_max: i64 = PENDING_MAX
+        self.left_unread: i64 = 0
+        """Flows of which TLS was left unread, because more would have been kept."""

@@ -1,0 +1,39 @@
+"""Keys of flows: bytes in which the endpoints of a segment stand, and the one of two that both directions share.
+
+A key is ``src dst sport dport`` as on the wire, 12 bytes for IPv4 and 36 for IPv6. What is found by one is in the
+modules that keep flows.
+"""
+
+from mypy_extensions import i64
+
+from pcapstall.wire.segment import Segment
+
+
+def reverse_key(key: bytes) -> bytes:
+    """The key of the other direction: addresses and ports swapped."""
+    if len(key) == 12:
+        return key[4:8] + key[0:4] + key[10:12] + key[8:10]
+    return key[16:32] + key[0:16] + key[34:36] + key[32:34]
+
+
+def shared_key(key: bytes, source: i64, destination: i64) -> bytes:
+    """Of ``key`` and the key of the other direction always the same one, whichever of the two is given.
+
+    ``source`` and ``destination`` are the endpoints as numbers (wire.segment).
+    """
+    if source < destination:
+        return key
+    reverse = reverse_key(key)
+    if source > destination or reverse < key:
+        return reverse
+    return key
+
+
+def shared_key_of(key: bytes) -> bytes:
+    """`shared_key` of a key alone."""
+    segment = Segment()
+    address_len: i64 = (len(key) - 4) >> 1
+    segment.buf = key
+    segment.tcp_offset = address_len + address_len
+    segment.locate(0, address_len)
+    return shared_key(key, segment.source, segment.destination)
