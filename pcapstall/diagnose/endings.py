@@ -93,10 +93,17 @@ def has_clear_alert(flow: Flow) -> bool:
 
 def is_prohibited(flow: Flow) -> bool:
     """Whether an ICMP error answered the SYN."""
+    return prohibited_ns(flow) != NEVER
+
+
+def prohibited_ns(flow: Flow) -> i64:
+    """When an ICMP error answered the SYN; `NEVER` when none did."""
     errors = flow.icmp_errors
-    if errors is None:
-        return False
-    return any(error.quotes_client and is_unreachable(error) for error in errors)
+    if errors is not None:
+        for error in errors:
+            if error.quotes_client and is_unreachable(error):
+                return error.ns
+    return NEVER
 
 
 def is_unreachable(error: IcmpError) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from pcapstall.diagnose.endings import prohibited_ns
 from pcapstall.diagnose.lengths import ABSENT, between, earliest
 from pcapstall.diagnose.sight import (
     answers_otherwise,
@@ -235,6 +236,12 @@ class Intervals:
                 # Each repetition waits twice as long as the one before: the next one would have come.
                 self.cut_by_capture = False
         if flow.syn_ack_ref == 0:
+            told_ns: i64 = prohibited_ns(flow)
+            if told_ns != NEVER:
+                # Nobody waits any more: the error is the answer, or the last SYN after it.
+                self.cut_by_capture = False
+                if told_ns > end_ns:
+                    end_ns = told_ns
             if flow.syn_ref != 0 and flow.server().base_seq < 0:
                 self.open_syn_synack = self._opened(flow.syn_ns, end_ns)
         elif flow.client().base_seq < 0 or flow.client().payload_bytes == 0:

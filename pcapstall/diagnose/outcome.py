@@ -129,6 +129,7 @@ class Outcome:
         self.tcp = RACED
         self.tls = ""
         self.failed = False
+        self.near_capture_end = False
 
     def flags(self) -> list[str]:
         """The names of what holds, in the contract's order."""

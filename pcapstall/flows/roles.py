@@ -48,3 +48,16 @@ def is_slow(flow: Flow, slow_ns: i64) -> bool:
         return True
     # Any interval after the hello's first byte is at most as long as all of them together.
     return end - begin >= slow_ns
+
+
+def is_flight(half: HalfFlow) -> bool:
+    """Whether an encrypted record of ``half`` belongs to a server's flight of which the ServerHello is missing.
+
+    No server sends application data before its client has finished, which nothing but encrypted records can tell here.
+    """
+    flow = half.flow
+    if flow.server_hello_first_ref != 0 or flow.client_hello_first_ref == 0 or half is not hello_receiver(flow):
+        return False
+    client = peer_of(half)
+    reader = client.reader
+    return client.app_data_ref == 0 and (reader is None or not reader.ccs)

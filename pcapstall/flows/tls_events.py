@@ -28,7 +28,7 @@ from pcapstall.flows.hellos import UnreadHellos
 from pcapstall.flows.holes import has_hole_before
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.notes import drop_notes
-from pcapstall.flows.roles import first_payload_ns, hello_receiver, hello_sender, is_slow
+from pcapstall.flows.roles import first_payload_ns, hello_receiver, hello_sender, is_flight, is_slow
 from pcapstall.wire.tls_event import (
     ALERT,
     APP_DATA,
@@ -271,9 +271,7 @@ class TlsEvents:
     def _data(self, half: HalfFlow, ns: i64, ref: i64) -> None:
         """Application data after the handshake; the first of each side is an event."""
         flow = half.flow
-        if half.app_data_ref != 0:
-            return
-        if flow.client_finished_ref == 0 and _is_modern(flow):
+        if half.app_data_ref != 0 or (flow.client_finished_ref == 0 and (_is_modern(flow) or is_flight(half))):
             return
         half.app_data_ns, half.app_data_ref = ns, ref
         if not flow.settled:

@@ -114,6 +114,7 @@ FACTS: dict[str, dict[int, dict[str, Any]]] = {
     "alert-unknown-ca": {2: {"alerts": 1}},
     "gre": {0: {"tunnel": "gre"}, 1: {"tunnel": "gre"}},
     "http-connect": {2: {"preamble": "http_connect"}},
+    "icmp-prohibited/expected": {1: {"flags": None}},
     "ipv6": {2: {"server": "[2001:db8:42::129]:443"}},
     "late-banner": {2: {"preamble": "smtp_starttls"}},
     "postgresql-sslrequest": {0: {"preamble": "postgresql"}, 1: {"preamble": "postgresql"}},
@@ -163,9 +164,7 @@ COPIED = {"any-interface-copies/expected"}
 """Captures that hold packets more than once."""
 
 FAULTS: dict[tuple[str, str], str] = {
-    ("outcomes", "happy-eyeballs/expected"): "a SYN whose sibling connected is raced, though the capture ends soon",
     ("points", "any-interface-copies/expected"): "the client's TTL is 64 where the flow is measured, the server's 63",
-    ("app_data", "mtu-black-hole/expected"): "a record of the encrypted flight behind a hole is no application data",
     ("trust", "two-interfaces/expected"): "dumpcap writes a batch of each interface in turns: no clock stepped back",
 }
 """What is known to be wrong, by test and golden file."""

@@ -160,7 +160,11 @@ def test_server_hello_beyond_a_hole_that_was_acknowledged() -> None:
     del talk.packets[4]
     flow = only(talk.packets)
     assert flow.server_hello_first_ref == 0
-    assert flow.server().app_data_ref != 0
+    assert frame_of(flow.client().app_data_ref) == len(talk.packets)
+    assert flow.server().app_data_ref == 0, "before the client has finished it is the server's flight"
+    talk.server(record(23, b"e" * 200))
+    flow = only(talk.packets)
+    assert frame_of(flow.server().app_data_ref) == len(talk.packets)
 
 
 def test_late_hello_after_the_servers_fin() -> None:
