@@ -10,7 +10,7 @@ from mypy_extensions import i64
 
 from pcapstall.capture.info import InterfaceInfo, PacketComment
 from pcapstall.capture.linktypes import linktype_name
-from pcapstall.capture.reader import MAX_NS
+from pcapstall.capture.reader import MAX_NS, NO_STAMP
 from pcapstall.core.words import u16_be, u16_le, u32_be, u32_le
 
 OPT_END: Final = 0
@@ -100,6 +100,8 @@ class Interface:
         self.max_ticks: i64 = 0
         """Ticks above this are not nanoseconds that fit; only with MULTIPLY."""
         self.offset_s: int = 0
+        self.prev_ns: i64 = NO_STAMP
+        """Stamp of its last record, once a record of another interface has come."""
         self._statistics_dropped = -1
         self._packets_dropped = -1
         self._received = -1

@@ -162,7 +162,10 @@ class PcapngCursor(SectionCursor):
 
     def _select(self, index: i64) -> None:
         """Make interface ``index`` of the section the one that the following records are of."""
+        # Each interface has its own order of time: dumpcap writes a batch of each in turns.
+        self._all[self.interface].prev_ns = self._prev_ns
         interface = self._all[self._section_first + index]
+        self._prev_ns = interface.prev_ns
         self._selected = index
         self.interface = self._section_first + index
         self.linktype = interface.linktype

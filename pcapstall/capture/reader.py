@@ -21,7 +21,7 @@ MIN_NS: Final = -(1 << 61)
 """Stamps lie between these (1896 to 2116), so that the difference of any two fits 64 bits."""
 DAY_NS: Final = 86_400_000_000_000
 """A step of the clock by more than this, from one record to the next, is counted."""
-_NO_STAMP: Final = -(1 << 62)
+NO_STAMP: Final = -(1 << 62)
 """Before the first stamp. The distance to any real stamp is more than a day, so the first one takes the cold road."""
 
 
@@ -36,7 +36,7 @@ class FileCursor(RecordCursor):
         self.big_endian: bool = False
         self.first_ns: i64 = MAX_NS
         """The earliest stamp; `packets` tells whether there is any."""
-        self.last_ns: i64 = _NO_STAMP
+        self.last_ns: i64 = NO_STAMP
         """The latest stamp."""
         self.cut_count: i64 = 0
         """Records with fewer bytes captured than were on the wire."""
@@ -46,7 +46,7 @@ class FileCursor(RecordCursor):
         """Of the frame numbers, how many went to blocks without a packet."""
         self._damages: list[CaptureWarning] = []
         self._tallies: dict[str, list[int]] = {}
-        self._prev_ns: i64 = _NO_STAMP
+        self._prev_ns: i64 = NO_STAMP
         self._back_count: i64 = 0
         self._back_max_ns: i64 = 0
         self._ahead_count: i64 = 0
@@ -86,7 +86,7 @@ class FileCursor(RecordCursor):
 
     def info(self) -> CaptureInfo:
         """The summary of what was read so far."""
-        stamped = self._prev_ns != _NO_STAMP
+        stamped = self.last_ns != NO_STAMP
         interfaces = self._interfaces()
         return CaptureInfo(
             path=self.path,
@@ -112,7 +112,7 @@ class FileCursor(RecordCursor):
     def _stamp(self, ts_ns: i64) -> None:
         """The stamp of a record that is the first, or earlier than the one before, or more than a day later."""
         step: i64 = ts_ns - self._prev_ns
-        if self._prev_ns != _NO_STAMP:
+        if self._prev_ns != NO_STAMP:
             if step < 0:
                 self._back_count += 1
                 if -step > self._back_max_ns:

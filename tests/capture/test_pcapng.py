@@ -353,3 +353,15 @@ def test_a_file_of_sections_without_packets_is_a_capture() -> None:
 def test_more_interfaces_than_any_capture_has_end_the_reading() -> None:
     _, cursor = read(shb() + 16385 * idb())
     assert "more interfaces than any capture has" in warned(cursor)[0]
+
+
+def test_each_interface_has_its_own_order_of_time() -> None:
+    """dumpcap writes a batch of each interface in turns; a step back within one is a step all the same."""
+    batches = [(1, 30), (1, 31), (0, 10), (0, 11), (1, 40), (0, 35)]
+    data = shb() + idb() + idb() + b"".join(epb(b"x", T0 * 1_000_000 + at, number) for number, at in batches)
+    clock = read(data)[1].info().clock
+    assert (clock.backward, clock.forward) == (0, 0)
+    data += epb(b"x", T0 * 1_000_000 + 20)
+    info = read(data)[1].info()
+    assert (info.clock.backward, info.clock.backward_max_ns) == (1, 15_000)
+    assert (info.first_ns, info.last_ns) == (T0 * 10**9 + 10_000, T0 * 10**9 + 40_000)

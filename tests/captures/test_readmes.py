@@ -165,7 +165,6 @@ COPIED = {"any-interface-copies/expected"}
 
 FAULTS: dict[tuple[str, str], str] = {
     ("points", "any-interface-copies/expected"): "the client's TTL is 64 where the flow is measured, the server's 63",
-    ("trust", "two-interfaces/expected"): "dumpcap writes a batch of each interface in turns: no clock stepped back",
 }
 """What is known to be wrong, by test and golden file."""
 
