@@ -187,9 +187,11 @@ class Outcome:
             if client.rst_ref != 0 or intervals.open_syn_synack < FILTERED_NS:
                 return HANDSHAKE_INCOMPLETE
             return FILTERED
-        if flow.client_hello_first_ref != 0 or flow.server_hello_first_ref != 0 or client.payload_bytes > 0:
+        if flow.client_hello_first_ref != 0 or flow.server_hello_first_ref != 0:
             return CONNECTED
-        if client.rst_ref != 0 or server.rst_ref != 0:
+        if client.payload_bytes > 0 or (self.one_sided and server.payload_bytes > 0):
+            return CONNECTED
+        if (client.rst_ref != 0 or server.rst_ref != 0) and not self.one_sided:
             return RESET_DURING_HANDSHAKE
         return HANDSHAKE_INCOMPLETE
 
@@ -238,7 +240,7 @@ class Outcome:
             if alert_ns != NEVER and has_clear_alert(flow):
                 return ALERT
             return INCOMPLETE
-        if misses_bytes(client):
+        if misses_bytes(client) or (self.one_sided and client.payload_bytes > 0):
             return INCOMPLETE
         if flow.partial_hello_ref != 0:
             return PARTIAL_CLIENT_HELLO

@@ -7,7 +7,7 @@ import pytest
 import test_verdicts as talks
 from hypothesis import given
 from hypothesis import strategies as st
-from wire_support import ACK, MS, SECOND, START_NS, Road, readdress, reports, segments_of
+from wire_support import ACK, MS, SECOND, START_NS, Road, flows_of, readdress, reports, segments_of
 
 from pcapstall.pipeline import Options, analyse
 from pcapstall.report.model import FlowReport
@@ -172,3 +172,20 @@ def test_start_is_not_special() -> None:
         segment.ts_ns -= START_NS
     (row,) = reports(segments)
     assert (row.stalled, row.cause, row.confidence) == ("ack_ch", "client_process", "high")
+
+
+FOLDERS = sorted({path.parent.name for path in CAPTURES.rglob("capture*.pcap*")})
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_healthy_connection_does_not_fail_for_want_of_a_direction(folder: str) -> None:
+    """Each side alone of the connections that are healthy in captures of the tree."""
+    for path in (CAPTURES / folder).glob("capture*.pcap*"):
+        segments = segments_of(str(path))
+        for flow, row in zip(flows_of(segments), reports(segments), strict=True):
+            if row.stalled is not None or row.failed:
+                continue
+            for key in flow.key, flow.answer_key:
+                for alone in reports([segment for segment in segments if segment.key == key]):
+                    assert not alone.failed, (path, row.id, alone.tcp_outcome, alone.tls_outcome)
+                    assert alone.stalled is None, (path, row.id, alone.stalled)
