@@ -190,11 +190,13 @@ class Road:
         return options + b"\0" * (-len(options) % 4)
 
 
-def follow(segments: Iterable[Segment], *, slow: Iterable[str] = (), all_flows: bool = True) -> Collector:
-    """Run ``segments`` through a flow table into a collector."""
+def follow(
+    segments: Iterable[Segment], *, slow: Iterable[str] = (), all_flows: bool = True, watched_ns: int = 0
+) -> Collector:
+    """Run ``segments`` through a flow table into a collector; the capture goes on until ``watched_ns``."""
     collector = Collector(make_thresholds(parse_thresholds(slow)), all_flows)
     table = FlowTable(collector, collector.thresholds.least())
-    last = 0
+    last = watched_ns
     for segment in segments:
         table.add(segment)
         last = max(last, segment.ts_ns)
@@ -209,10 +211,15 @@ def flows_of(segments: Iterable[Segment], until_ns: int | None = None) -> list[F
 
 
 def reports(
-    segments: Iterable[Segment], *, slow: Iterable[str] = (), at: str = "", tls_ports: Iterable[int] = ()
+    segments: Iterable[Segment],
+    *,
+    slow: Iterable[str] = (),
+    at: str = "",
+    tls_ports: Iterable[int] = (),
+    watched_ns: int = 0,
 ) -> list[FlowReport]:
     """The rows of the report, all flows shown."""
-    collector = follow(segments, slow=slow)
+    collector = follow(segments, slow=slow, watched_ns=watched_ns)
     findings = Findings(collector, at, frozenset(tls_ports), show_all=True)
     findings.settle()
     return list(findings.rows(START_NS))
