@@ -187,13 +187,17 @@ class SectionCursor(FileCursor):
     def info(self) -> CaptureInfo:
         """The summary of what was read so far."""
         texts = self._texts
-        return super().info()._replace(
-            byte_order="big" if self._first_big else "little",
-            application=texts.application,
-            os=texts.os,
-            comments=tuple(texts.comments),
-            packet_comments=texts.packet_comments(),
-            processes=tuple(texts.processes),
+        return (
+            super()
+            .info()
+            ._replace(
+                byte_order="big" if self._first_big else "little",
+                application=texts.application,
+                os=texts.os,
+                comments=tuple(texts.comments),
+                packet_comments=texts.packet_comments(),
+                processes=tuple(texts.processes),
+            )
         )
 
 

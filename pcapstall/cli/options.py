@@ -25,7 +25,6 @@ def port(text: str) -> int:
     return int(text)
 
 
-
 def completed_by(name: str) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
     """The function ``name`` of `completion`, which is loaded only when a shell asks."""
 

@@ -4,6 +4,7 @@ Nothing is written to standard output here, and no command is known.
 """
 
 import sys
+from collections.abc import Mapping
 
 import click
 
@@ -14,6 +15,7 @@ from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.report.conditions import FailConditions
+from pcapstall.report.percentiles import Tally
 
 
 def check_inputs(captures: tuple[str, ...]) -> None:
@@ -35,9 +37,12 @@ def read(captures: tuple[str, ...], wanted: Options) -> Analysis:
             stop.close()
 
 
-def exit_code(analysis: Analysis, conditions: FailConditions) -> int:
-    """What the command ends with; a condition that holds is told on standard error."""
-    results = conditions.results(analysis.tally)
+def exit_code(analysis: Analysis, conditions: FailConditions, groups: Mapping[str, Tally] | None = None) -> int:
+    """What the command ends with; a condition that holds is told on standard error, and for which of ``groups``."""
+    if groups is None:
+        results = conditions.results(analysis.tally)
+    else:
+        results = conditions.group_results(analysis.tally, groups)
     for result in results:
         if result.holds:
             destination.say(f"--fail-if {result.text}: {result.detail}")

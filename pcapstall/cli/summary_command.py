@@ -16,10 +16,10 @@ from pcapstall.pipeline import Analysis, Options
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.model import FlowReport
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.percentiles import GROUPS, Tally, summarise
+from pcapstall.report.percentiles import GROUPS, Tally, rows_of, tallies_by
 from pcapstall.report.prose import what_was_read
 from pcapstall.report.render import parse_format
-from pcapstall.report.summary import render_summary
+from pcapstall.report.summary import NO_KEY, render_summary
 from pcapstall.report.thresholds import parse_thresholds
 
 
@@ -80,7 +80,8 @@ def command(
         ),
     )
     counted = Tally()
-    rows = summarise(_counted(analysis, keep, conditions, counted), by)
+    tallies = tallies_by(_counted(analysis, keep, conditions, counted), by)
+    rows = rows_of(tallies)
     for error in analysis.unreadable:
         destination.complain(error)
     for doubt in what_was_read(analysis)[1:]:
@@ -92,7 +93,8 @@ def command(
         with destination.opened(output) as out:
             look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out))
             render_summary(rows, by, out, wanted, look)
-    return exit_code(replace(analysis, tally=counted), conditions)
+    groups = {NO_KEY if key is None else key: tally for key, tally in tallies.items()}
+    return exit_code(replace(analysis, tally=counted), conditions, groups)
 
 
 def _counted(

@@ -4,7 +4,7 @@ Each is parsed before anything is read and judged when everything was. On what n
 result says so. How a condition is written is `condition_language`'s.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pcapstall.core.times import format_span
@@ -52,6 +52,18 @@ class FailConditions:
         """Judge each condition over the flows of ``tally``, in the order given."""
         found = zip(self._conditions, self._counts, strict=True)
         return [_judge(condition, _measure(condition, count, tally)) for condition, count in found]
+
+    def group_results(self, tally: Tally, groups: Mapping[str, Tally]) -> list[ConditionResult]:
+        """The same where flows are grouped: a condition on a percentile, or another statistic of an interval, is judged
+        for each group, and over all flows where it holds for none. What was found names the group."""
+        results: list[ConditionResult] = []
+        for condition, whole in zip(self._conditions, self.results(tally), strict=True):
+            found: list[ConditionResult] = []
+            if condition.counted is None and "." in condition.metric:
+                judged = ((key, _judge(condition, _measure(condition, 0, group))) for key, group in groups.items())
+                found = [result._replace(detail=f"{key}: {result.detail}") for key, result in judged if result.holds]
+            results += found or [whole]
+        return results
 
 
 class ChangeConditions:

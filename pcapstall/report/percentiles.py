@@ -193,7 +193,12 @@ class SummaryRow(NamedTuple):
 
 
 def summarise(flows: Iterable[FlowReport], by: str) -> list[SummaryRow]:
-    """One row for each server, SNI or client (its address: ports are ephemeral), those with most stalls first.
+    """One row for each server, SNI or client, those with most stalls first; UsageError as in `tallies_by`."""
+    return rows_of(tallies_by(flows, by))
+
+
+def tallies_by(flows: Iterable[FlowReport], by: str) -> dict[str | None, Tally]:
+    """A tally for each server, SNI (None without one) or client (its address: ports are ephemeral).
 
     UsageError when ``by`` is none of `GROUPS`.
     """
@@ -206,6 +211,11 @@ def summarise(flows: Iterable[FlowReport], by: str) -> list[SummaryRow]:
         if tally is None:
             tally = tallies[key] = Tally()
         tally.add(flow)
+    return tallies
+
+
+def rows_of(tallies: Mapping[str | None, Tally]) -> list[SummaryRow]:
+    """The tallies of groups as rows, those with most stalls first."""
     rows = [
         SummaryRow(
             key,

@@ -18,7 +18,8 @@ from pcapstall.report.percentiles import SummaryRow, outcome_counts, ranks_of
 from pcapstall.report.render import parse_format
 from pcapstall.report.to_csv import cell as csv_cell
 
-_NO_KEY: Final = "(none)"
+NO_KEY: Final = "(none)"
+"""The group of flows without a server name."""
 _PLURALS: Final = {"server": "servers", "client": "clients", "sni": "server names"}
 _SPREAD: Final = ("p50", "p90", "p99", "max")
 _SPREAD_KEEP: Final = {"p50": 0, "p90": 4, "p99": 2, "max": 0}
@@ -111,7 +112,7 @@ def _says_something(row: SummaryRow, name: str) -> bool:
 
 
 def _key(row: SummaryRow) -> str:
-    return _NO_KEY if row.key is None else plain(row.key)
+    return NO_KEY if row.key is None else plain(row.key)
 
 
 def _outcomes(row: SummaryRow) -> str:

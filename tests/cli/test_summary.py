@@ -107,6 +107,26 @@ class TestExitCodes:
         summary(capsys, STALLED, "--fail-if", "stalled", "--filter", "ack_ch < 1s")
         summary(capsys, STALLED, "--fail-if", "flows = 10", "--filter", "ack_ch < 1s", code=1)
 
+    @pytest.mark.parametrize(
+        ("by", "key"), [("server", "10.40.42.129:443"), ("sni", "slow.example"), ("client", "10.40.39.45")]
+    )
+    def test_fail_if_a_percentile_of_one_group(self, by: str, key: str, capsys: Output) -> None:
+        """Of all flows the median is low; of the one that was slow it is not."""
+        slow = str(CAPTURES / "slow-server" / "capture.pcap")
+        condition = "ch_sh.max > 2s" if by != "sni" else "ch_sh.p50 > 2s"
+        assert main(["summary", slow, STALLED, "--by", by, "--fail-if", condition]) == 1
+        assert f"--fail-if {condition}: {key}: {condition.partition(' ')[0]} is 2.5 s over" in capsys.readouterr().err
+        assert main(["report", slow, STALLED, "--fail-if", "ch_sh.p50 > 2s"]) == 0
+
+    def test_fail_if_a_percentile_of_no_group(self, capsys: Output) -> None:
+        assert main(["summary", STALLED, "--fail-if", "ch_sh.p99 > 1h", "--fail-if", "hrr_ch2.p50 > 1ms"]) == 0
+        assert capsys.readouterr().err == ""
+
+    def test_fail_if_of_all_together(self, capsys: Output) -> None:
+        """No server has as many flows as both."""
+        assert main(["summary", LOST, STALLED, "--fail-if", "ch_sh.n > 12"]) == 1
+        assert "--fail-if ch_sh.n > 12: ch_sh.n is 14 over 14 flows" in capsys.readouterr().err
+
     def test_nothing_can_be_read(self, tmp_path: Path, capsys: Output) -> None:
         output = tmp_path / "summary.txt"
         assert main(["summary", str(tmp_path / "missing.pcap"), "-o", str(output)]) == 3
