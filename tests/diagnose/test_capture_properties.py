@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from test_properties import PARTY, check_manners, essence
-from wire_support import reports, segments_of
+from wire_support import readdress, reports, segments_of
 
 from pcapstall.pipeline import Options, analyse
 from pcapstall.report.model import FlowReport
@@ -98,8 +98,8 @@ def test_other_addresses_change_nothing(path: Path, rng: random.Random) -> None:
         return renamed[address]
 
     for segment in found:
-        half = (len(segment.key) - 4) // 2
-        segment.key = rename(segment.key[:half]) + rename(segment.key[half:-4]) + segment.key[-4:]
+        key, half = segment.key, (len(segment.key) - 4) // 2
+        readdress(segment, rename(key[:half]) + rename(key[half:-4]) + key[-4:])
     assert [essence(row) for row in reports(found)] == [essence(row) for row in whole(path).values()]
 
 
