@@ -53,6 +53,8 @@ class PointFinder:
         point = by_times(pair.syn_synack_ns, pair.synack_ack_ns)
         if point[0] == UNKNOWN:
             point = by_times(pair.retried_syn_synack_ns, pair.retried_synack_ack_ns)
+        if point[0] == MIDDLE and (near := beside(pair)) is not None:
+            return near
         return with_ttls(point, pair.client_ttl, pair.server_ttl)
 
     def of_flow(self, flow: Flow) -> Point:
@@ -71,6 +73,19 @@ def by_times(to_server_ns: int, to_client_ns: int) -> Point:
     if to_server_ns * _SMALL <= to_client_ns:
         return SERVER, HIGH if to_server_ns * _VERY_SMALL <= to_client_ns else MEDIUM
     return MIDDLE, MEDIUM
+
+
+def beside(pair: Pair) -> Point | None:
+    """The end that answers as fast as only the capturing host does, and that alone was not routed; None without one.
+
+    Where the whole round trip takes some ten microseconds its two parts need not differ much.
+    """
+    client_fresh, server_fresh = pair.client_ttl in FRESH_TTLS, pair.server_ttl in FRESH_TTLS
+    if client_fresh and pair.server_ttl > 0 and not server_fresh and pair.synack_ack_ns < LOCAL_NS:
+        return CLIENT, MEDIUM
+    if server_fresh and pair.client_ttl > 0 and not client_fresh and pair.syn_synack_ns < LOCAL_NS:
+        return SERVER, MEDIUM
+    return None
 
 
 def with_ttls(point: Point, client_ttl: int, server_ttl: int) -> Point:

@@ -183,6 +183,10 @@ class Flow:
         self.syn_retries: i64 = 0
         self.syn_ack_retries: i64 = 0
         self.copies: i64 = 0
+        self.near_interface: i64 = -2
+        """Where copies are measured; see `copies`."""
+        self.copies_come_later: bool = False
+        """Whether the server's packets are measured by a later copy."""
         self.syn_data: str = ""
         """``accepted`` or ``rejected`` when the SYN carried data and its fate was seen."""
         self.preamble: str = ""

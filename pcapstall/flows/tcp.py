@@ -9,6 +9,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.seq import seq_diff, to_offset
+from pcapstall.flows.copies import take_copy
 from pcapstall.flows.fast_open import hold_syn_payload
 from pcapstall.flows.flow import (
     BY_SYN,
@@ -72,9 +73,9 @@ class TcpEvents:
             if kind != COPY:
                 kind = _control(half, segment, offset, kind)
         if kind == COPY:
-            flow.copies += 1
             if not flow.settled:
                 self._notes.keep(half, segment, offset, NEVER, COPY)
+            take_copy(half, segment)
             return
         if kind == RETRANSMISSION:
             half.retransmits += 1

@@ -164,7 +164,6 @@ COPIED = {"any-interface-copies/expected"}
 """Captures that hold packets more than once."""
 
 FAULTS: dict[tuple[str, str], str] = {
-    ("points", "any-interface-copies/expected"): "the client's TTL is 64 where the flow is measured, the server's 63",
 }
 """What is known to be wrong, by test and golden file."""
 

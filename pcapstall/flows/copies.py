@@ -1,0 +1,112 @@
+"""Measures copies of a packet (``-i any``, mirror ports) at one place: the interface, else the TTL, nearest the client.
+
+The client's packets pass there first and the server's last, so what the first copy of a server's packet was stamped
+with moves on to the copy at the interface that had the SYN first. Called for copies only.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from pcapstall.flows.flow import COPY, Flow, HalfFlow
+from pcapstall.flows.kept import SegmentNote
+from pcapstall.wire.segment import ACK, SYN, Segment
+
+UNKNOWN: Final = -2
+"""`Flow.near_interface` as long as no copy was seen."""
+NONE: Final = -1
+"""The same of a flow that begins with no SYN: what is nearest its client is not known."""
+
+
+def take_copy(half: HalfFlow, segment: Segment) -> None:
+    """``segment`` is a copy of one that ``half`` has sent."""
+    flow = half.flow
+    flow.copies += 1
+    if flow.near_interface == UNKNOWN:
+        first = flow.first_note
+        flow.near_interface = NONE
+        if first is not None and first.flags & (SYN | ACK) == SYN:
+            flow.near_interface = first.interface
+    if half is flow.client() or segment.interface != flow.near_interface:
+        return
+    note = _original(flow, half, segment)
+    if note is not None:
+        if note.interface == segment.interface and segment.ttl >= note.ttl:
+            return
+        flow.copies_come_later = True
+        _restamp(half, note.ns, note.ref, segment)
+        _swap(flow, note)
+    elif flow.copies_come_later and segment.seq == half.last_seq and segment.ip_id == half.last_ip_id:
+        _restamp(half, half.last_ns, 0, segment)
+        half.last_ns = segment.ts_ns
+
+
+def _original(flow: Flow, half: HalfFlow, segment: Segment) -> SegmentNote | None:
+    """The note of the copy that is measured so far."""
+    from_opener: bool = half is flow.opener
+    found: SegmentNote | None = None
+    last = flow.last_note
+    note = flow.first_note
+    while note is not None and note is not last:
+        if note.kind != COPY and note.from_opener == from_opener and note.ip_id == segment.ip_id:
+            if note.payload_len == segment.payload_len and note.flags == segment.flags:
+                found = note
+        note = note.next
+    if last is None or last.kind != COPY or last.ref != segment.ref:
+        return None
+    return found
+
+
+def _swap(flow: Flow, note: SegmentNote) -> None:
+    """The last note, which is of the copy just seen, becomes the one that counts, and ``note`` that of a copy."""
+    last = flow.last_note
+    if last is not None:
+        last.kind = note.kind
+        last.ack_offset = note.ack_offset
+        note.kind = COPY
+
+
+def _restamp(half: HalfFlow, old_ns: i64, old_ref: i64, segment: Segment) -> None:
+    """What the segment of ``old_ns`` (and ``old_ref``, unless that is 0) was to the flow, this copy of it is."""
+    flow = half.flow
+    ns: i64 = segment.ts_ns
+    ref: i64 = segment.ref
+    if _is_it(flow.syn_ack_ns, flow.syn_ack_ref, old_ns, old_ref):
+        flow.syn_ack_ns, flow.syn_ack_ref = ns, ref
+    if _is_it(flow.client_hello_acked_ns, flow.client_hello_acked_ref, old_ns, old_ref):
+        flow.client_hello_acked_ns, flow.client_hello_acked_ref = ns, ref
+    if _is_it(flow.hello_retry_ns, flow.hello_retry_ref, old_ns, old_ref):
+        flow.hello_retry_ns, flow.hello_retry_ref = ns, ref
+    if _is_it(flow.server_hello_first_ns, flow.server_hello_first_ref, old_ns, old_ref):
+        flow.server_hello_first_ns, flow.server_hello_first_ref = ns, ref
+    if _is_it(flow.server_hello_last_ns, flow.server_hello_last_ref, old_ns, old_ref):
+        flow.server_hello_last_ns, flow.server_hello_last_ref = ns, ref
+    if _is_it(flow.server_flight_last_ns, flow.server_flight_last_ref, old_ns, old_ref):
+        flow.server_flight_last_ns, flow.server_flight_last_ref = ns, ref
+    if _is_it(half.app_data_ns, half.app_data_ref, old_ns, old_ref):
+        half.app_data_ns, half.app_data_ref = ns, ref
+    if _is_it(half.candidate_ns, half.candidate_ref, old_ns, old_ref):
+        half.candidate_ns, half.candidate_ref = ns, ref
+    if _is_it(half.fin_ns, half.fin_ref, old_ns, old_ref):
+        half.fin_ns, half.fin_ref = ns, ref
+    if _is_it(half.rst_ns, half.rst_ref, old_ns, old_ref):
+        half.rst_ns, half.rst_ref = ns, ref
+    alerts = flow.alerts
+    if alerts is not None and _is_it(half.alert_ns, half.alert_ref, old_ns, old_ref):
+        half.alert_ns, half.alert_ref = ns, ref
+        for alert in alerts:
+            if not alert.from_client and alert.ns == old_ns:
+                alert.ns, alert.ref = ns, ref
+    head = half.head
+    if head is not None:
+        for mark in head.marks:
+            if _is_it(mark.ns, mark.ref, old_ns, old_ref):
+                mark.ns, mark.ref = ns, ref
+        for held in head.held:
+            if _is_it(held.arrival.ns, held.arrival.ref, old_ns, old_ref):
+                held.arrival.ns, held.arrival.ref = ns, ref
+
+
+def _is_it(ns: i64, ref: i64, old_ns: i64, old_ref: i64) -> bool:
+    """Whether an event was stamped with that segment."""
+    return ref != 0 and ns == old_ns and (old_ref == 0 or ref == old_ref)
