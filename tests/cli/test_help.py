@@ -65,6 +65,12 @@ def test_the_program_lists_its_commands_in_the_order_of_use(capsys: pytest.Captu
     assert listed == list(COMMANDS)
 
 
+def test_the_program_says_of_each_command_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert [name for name, command in commands()[1:] if (command.help or "").splitlines()[0] not in shown] == []
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     shown = capsys.readouterr()

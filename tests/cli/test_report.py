@@ -262,6 +262,17 @@ class TestInputs:
         path.write_bytes(Path(LOST).read_bytes()[:24])
         assert report(capsys, str(path)).startswith("No TCP connection in what was read.\n")
 
+    def test_a_link_type_that_nobody_reads_is_told(self, tmp_path: Path, capsys: Output) -> None:
+        path = tmp_path / "user0.pcap"
+        before = Path(LOST).read_bytes()
+        path.write_bytes(before[:20] + (147).to_bytes(4, "little") + before[24:])
+        text = report(capsys, str(path))
+        assert text.startswith("No TCP connection in what was read.\n")
+        assert "packets of link type USER0 are counted as other, for pcapstall does not read it" in text
+        assert "`pcapstall verify` measures them if tshark does" in text
+        assert len(data(capsys, str(path))["captures"][0]["warnings"]) == 1
+        assert "link type" not in report(capsys, LOST)
+
     def test_a_cut_capture_is_read_to_the_cut_and_warned_of(self, tmp_path: Path, capsys: Output) -> None:
         path = tmp_path / "cut.pcap"
         path.write_bytes(Path(LOST).read_bytes()[:2000])
