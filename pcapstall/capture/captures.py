@@ -72,6 +72,11 @@ class Captures(RecordCursor):
             total += file.size
         return total
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the end was asked for before it came."""
+        return self._ring.stop.count > 0
+
     def infos(self) -> list[CaptureInfo]:
         """What is known of each file so far, in the order of ``file_index``."""
         return [file.info(self._ring.warnings) for file in self._ring.files]

@@ -24,7 +24,7 @@ from pcapstall.pipeline.given import GivenFile
 from pcapstall.pipeline.scan import FileCounts, Listener, Scan
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted
-from pcapstall.pipeline.trust import bounds_reached, capture_report, doubtful_files, loopback_files
+from pcapstall.pipeline.trust import bounds_reached, capture_report, cut_short, doubtful_files, loopback_files
 from pcapstall.report.model import CaptureReport, FlowReport, HealthySummary, Report
 from pcapstall.report.percentiles import Tally
 from pcapstall.report.thresholds import parse_thresholds
@@ -117,7 +117,8 @@ def analyse(
         stage("finding the stalls")
         captures_read = _capture_reports(cursor, scan, collector)
         shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
-        notices = bounds_reached(limits, collector)
+        notices = cut_short(cursor.stopped, cursor.bytes_read, cursor.total_bytes)
+        notices += bounds_reached(limits, collector)
         return _put_together(cursor, captures_read, collector, findings, shown, options, straces, logs, notices)
     finally:
         cursor.close()

@@ -60,6 +60,14 @@ def bounds_reached(limits: Limits, collector: Collector) -> list[str]:
     return found
 
 
+def cut_short(stopped: bool, bytes_read: int, total_bytes: int | None) -> list[str]:
+    """What is missing of files whose reading was stopped; of a pipe nobody knows what would have come."""
+    if not stopped or total_bytes is None or bytes_read >= total_bytes:
+        return []
+    percent = 100 * bytes_read // total_bytes or "less than 1"
+    return [f"reading was stopped after {percent}% of the bytes: what comes later is not in this report"]
+
+
 def doubts(info: CaptureInfo, missed_flows: int) -> list[str]:
     """What to mistrust."""
     found: list[str] = []

@@ -1,8 +1,10 @@
 """Pipes, FIFOs, signals, closed and broken outputs: `pcapstall report` as a process among others."""
 
+import contextlib
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import threading
@@ -10,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from cli_support import COMMAND, LOST, PATIENCE_S, REFUSED, RING, one_line, run, start, wait_until_read
+from cli_support import COMMAND, LOST, PATIENCE_S, REFUSED, RING, one_line, run, start, wait_for, wait_until_read
 
 from pcapstall.capture import source
 
@@ -127,6 +129,32 @@ class TestSignals:
         assert time.monotonic() - begun < source.GRACE_S + 5
         assert flows(written) == 4
         process.communicate(timeout=PATIENCE_S)
+
+    def test_a_file_that_is_not_read_to_its_end_is_told(self, tmp_path: Path) -> None:
+        """Ctrl-C as soon as its descriptor has moved on; and nothing is said of a pipe, whose end nobody knows."""
+        path = tmp_path / "long.pcap"
+        path.write_bytes(DATA[:24] + DATA[24:] * 2000)
+        process = start("report", str(path), "-f", "json", stdin=subprocess.DEVNULL)
+        own = Path(f"/proc/{process.pid}")
+
+        def reading() -> bool:
+            with contextlib.suppress(OSError):
+                for fd in (own / "fd").iterdir():
+                    if fd.readlink() == path:
+                        return "pos:\t0\n" not in (own / "fdinfo" / fd.name).read_text()
+            return False
+
+        wait_for(reading, "the capture is being read")
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, stderr) == (0, b"")
+        read = json.loads(stdout)
+        if read["captures"][0]["packets"] == 74 * 2000:
+            pytest.skip("the whole file was read before the signal came")
+        (said,) = read["warnings"]
+        assert re.fullmatch(
+            r"reading was stopped after (\d\d?|less than 1)% of the bytes: what comes later is not in this report", said
+        )
 
     def test_ctrl_c_before_anything_came(self) -> None:
         process = start("report", "-")
