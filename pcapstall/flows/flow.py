@@ -211,6 +211,8 @@ class Flow:
         self.state: i64 = LIVE
         self.closed_ns: i64 = 0
         """When both sides were done, or were last found still talking; until when a flow closed early was watched."""
+        self.noting: bool = True
+        """Whether its segments are still noted."""
         self.settled: bool = False
         """Whether the handshake is over, one way or the other."""
         self.flags: i64 = 0

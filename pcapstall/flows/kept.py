@@ -88,3 +88,5 @@ class Limits:
         self.pending_max: i64 = PENDING_MAX
         self.left_unread: i64 = 0
         """Flows of which TLS was left unread, because more would have been kept."""
+        self.kept_keys: set[bytes] = set()
+        """Keys of flows that are noted to their end and keep their notes whatever becomes of them."""

@@ -73,7 +73,7 @@ class TcpEvents:
             if kind != COPY:
                 kind = _control(half, segment, offset, kind)
         if kind == COPY:
-            if not flow.settled:
+            if flow.noting:
                 self._notes.keep(half, segment, offset, NEVER, COPY)
             take_copy(half, segment)
             return
@@ -87,7 +87,7 @@ class TcpEvents:
         half.last_ack = segment.ack
         half.last_len_flags = (length << 8) | flags
         half.last_ip_id = segment.ip_id
-        if not flow.settled:
+        if flow.noting:
             self._notes.keep(half, segment, offset, acked, kind)
         if length > 0:
             if segment.captured_len < length:

@@ -128,6 +128,9 @@ class TlsEvents:
     def settle(self, flow: Flow) -> None:
         """The handshake is over: forget its segments, unless something in it was slow."""
         flow.settled = True
+        if flow.key in self._limits.kept_keys:
+            return
+        flow.noting = False
         if not is_slow(flow, self._limits.slow_ns):
             drop_notes(flow, self._limits)
 
