@@ -5,7 +5,7 @@ failed flows need is loaded with the first of them: the rules take as long to im
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -115,6 +115,14 @@ class Findings:
                     self._straces.plan(case)
             self._straces.record()
         return shown
+
+    def flows(self) -> Sequence[Flow]:
+        """The flows that are shown, in the order of their ids."""
+        return self._flows
+
+    def case(self, flow: Flow) -> "Case":
+        """What the rules look at; the one before is not good any more, since its measures are overwritten."""
+        return self._case(flow)
 
     def rows(self, t0_ns: int) -> "Iterator[FlowReport]":
         """The rows in the order of the flows' ids."""

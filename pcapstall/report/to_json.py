@@ -62,7 +62,7 @@ def header(report: Report) -> dict[str, Any]:
         "version": report.version,
         "t0_ns": str(report.t0_ns),
         "thresholds_ns": dict(report.thresholds_ns),
-        "captures": [_capture(capture) for capture in report.captures],
+        "captures": [capture_object(capture) for capture in report.captures],
         "straces": [_strace(strace) for strace in report.straces],
         **({"warnings": list(report.warnings)} if report.warnings else {}),
     }
@@ -142,7 +142,8 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     return {"text": evidence.text, "frames": evidence.frames, "file": evidence.file, "strace": evidence.strace}
 
 
-def _capture(capture: CaptureReport) -> dict[str, Any]:
+def capture_object(capture: CaptureReport) -> dict[str, Any]:
+    """One capture, as every JSON has it."""
     return {
         "file": capture.file,
         "format": capture.format,

@@ -62,14 +62,15 @@ def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) 
     places = Places(report)
     for flow in told:
         yield ""
-        yield from _story_lines(stories.tell(flow, places), options)
+        yield from story_lines(stories.tell(flow, places), options)
     untold = stories.untold_line(flows, told)
     if untold:
         yield ""
         yield from wrap(untold, options.width)
 
 
-def _story_lines(story: stories.Story, options: RenderOptions) -> Iterator[str]:
+def story_lines(story: stories.Story, options: RenderOptions) -> Iterator[str]:
+    """One flow's story, wrapped to the options' width."""
     title = printable(f"{story.title}: {story.endpoints}" + (f" ({story.about})" if story.about else ""))
     for line in wrap(title, options.width, "  "):
         yield paint(line, BOLD, options)

@@ -1,0 +1,113 @@
+"""`pcapstall compare`: the same connections seen at both ends, where time and packets went.
+
+Checks all arguments before anything is read, then reads both captures, puts them together, renders and judges the
+conditions.
+"""
+
+import glob
+import os
+import stat
+
+import click
+
+from pcapstall.capture.source import STDIN, Stop
+from pcapstall.cli import destination, options, terminal
+from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
+from pcapstall.core.errors import UsageError
+from pcapstall.pipeline import Options
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.thresholds import parse_thresholds
+from pcapstall.report.to_two_ends import FORMATS, check_format, render
+
+
+@click.command("compare")
+@click.argument("client", metavar="CLIENT", shell_complete=options.completed_by("files"))
+@click.argument("server", metavar="SERVER", shell_complete=options.completed_by("files"))
+@click.option(
+    "-f",
+    "--format",
+    "wanted",
+    default="table",
+    metavar="FORMAT",
+    help=f"{', '.join(FORMATS)}. [default: what the name of -o ends with (.md, .json, .jira), else table]",
+)
+@options.add_options(
+    options.output_option,
+    click.option(
+        "--all",
+        "all_flows",
+        is_flag=True,
+        help="Show every connection, not only those that stalled or failed, and every flow of one capture only.",
+    ),
+    options.slow_option,
+    options.tls_option,
+    click.option(
+        "--fail-if",
+        multiple=True,
+        type=click.Choice(("stalled", "failed")),
+        help="Exit with 1 if a connection that is in both captures stalled, or failed, at either end.",
+    ),
+)
+def command(
+    client: str,
+    server: str,
+    wanted: str,
+    output: str | None,
+    all_flows: bool,
+    slow: tuple[str, ...],
+    tls_ports: tuple[int, ...],
+    fail_if: tuple[str, ...],
+) -> int:
+    """Put a capture at the client and one at the server together: where time and packets went.
+
+    CLIENT and SERVER are files, or quoted patterns for the files of a ring. Connections are found in both by their
+    initial sequence numbers or the random of the ClientHello, whatever NAT does to addresses; the clocks need not
+    agree. The wrong order is noticed.
+
+    \b
+    Exit status: 0 done, 1 a --fail-if condition holds, 2 wrong usage or nothing in common,
+    3 an input cannot be read.
+    """
+    wanted = options.chosen_format(wanted, output)
+    check_format(wanted)
+    thresholds_ns = parse_thresholds(slow)
+    for capture in (client, server):
+        _check(capture)
+    destination.check(output, (client, server))
+    from pcapstall.pipeline.compare import read_both  # the rules of two ends are needed by no other command
+    from pcapstall.pipeline.two_ends_report import two_ends
+
+    stop = Stop()
+    wish = Options(thresholds_ns=thresholds_ns, tls_ports=frozenset(tls_ports))
+    with terminal.ctrl_c_stops(stop), terminal.Progress() as progress:
+        try:
+            together, unreadable = read_both([client], [server], wish, all_flows, stop=stop, progress=progress)
+        finally:
+            stop.close()
+    for error in unreadable:
+        destination.complain(error)
+    if together is None:
+        return UNREADABLE_INPUT
+    report = two_ends(together, all_flows)
+    with destination.opened(output) as out:
+        look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=all_flows)
+        render(report, out, wanted, look)
+    if unreadable:
+        return UNREADABLE_INPUT
+    held = [
+        name for name, count in (("stalled", report.stalled), ("failed", report.failed)) if name in fail_if and count
+    ]
+    for name in held:
+        destination.say(f"--fail-if {name}: {getattr(report, name)} of {report.paired} connections")
+    return CONDITION_HOLDS if held else OK
+
+
+def _check(capture: str) -> None:
+    """UsageError for what cannot be read twice."""
+    if not capture:
+        raise UsageError("the name of a capture is empty")
+    if capture in STDIN:
+        raise UsageError("compare reads a capture twice, so standard input will not do: save it to a file first")
+    for path in [capture] if os.path.exists(capture) else glob.glob(capture):
+        if stat.S_ISFIFO(os.stat(path).st_mode):
+            raise UsageError(f"compare reads a capture twice, so the pipe {path} will not do: save it to a file first")

@@ -1,0 +1,161 @@
+"""How the clock at the server stands to the clock at the client: bounds, never an average.
+
+A packet cannot arrive before it left. Each packet to the server says that the offset is at most its arrival there less
+its departure here, each packet back that it is at least so much (Cristian 1989). All bounds must hold at once, for
+some line of time with a drift that clocks can have; when none fits, no offset is claimed.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+DRIFT_MAX_PPB: Final = 100_000
+"""Clocks that differ in rate by more than 100 ppm are not two clocks of hosts: one of them was set."""
+DRIFT_SHOWS_NS: Final = 60_000_000_000
+"""In less time the bounds of a few packets would fit any rate."""
+STAMP_NS: Final = 1_000
+"""What a stamp may be off by itself: most captures have microseconds, cut off."""
+_BILLION: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One packet at both ends."""
+
+    client_ns: int
+    server_ns: int
+    to_server: bool
+
+    @property
+    def bound_ns(self) -> int:
+        """The offset is at most this, for a packet to the server; at least this, for one back."""
+        return self.server_ns - self.client_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The line that lies midway between all bounds, and how far another one that fits may lie from it."""
+
+    origin_ns: int
+    """Client time that the line is told from."""
+    offset_ns: int
+    """What to add to the client's clock there to have the server's."""
+    drift_ppb: int
+    """How much faster the server's clock runs: nanoseconds a second. 0 as long as the bounds leave room for that."""
+    fastest_ns: int
+    """The fastest way there and the fastest way back, together: no packet was faster."""
+    samples: int
+    _uppers: tuple[tuple[int, int], ...]
+    _lowers: tuple[tuple[int, int], ...]
+    _drifts: tuple[int, int]
+    """The rates of all lines that fit lie between these."""
+
+    def offset_at(self, client_ns: int) -> int:
+        """What to add to the client's time to have the server's."""
+        return self.offset_ns + (client_ns - self.origin_ns) * self.drift_ppb // _BILLION
+
+    def to_server(self, client_ns: int) -> int:
+        """Client time as the server's clock has it."""
+        return client_ns + self.offset_at(client_ns)
+
+    def to_client(self, server_ns: int) -> int:
+        """Server time as the client's clock has it."""
+        guess = server_ns - self.offset_ns
+        return server_ns - self.offset_at(server_ns - self.offset_at(guess))
+
+    def error_at(self, client_ns: int) -> int:
+        """How far the true offset may be from `offset_at`, at most, if no clock was set and drift is within
+        `DRIFT_MAX_PPB`."""
+        at = client_ns - self.origin_ns
+        low, high = self._drifts
+        highest = _largest(lambda drift: _least(self._uppers, drift) + at * drift // _BILLION, low, high)
+        lowest = -_largest(lambda drift: -_most(self._lowers, drift) - at * drift // _BILLION, low, high)
+        offset = self.offset_at(client_ns)
+        return max(highest - offset, offset - lowest, self.fastest_ns // 2)
+
+    def above_fastest(self, sample: Sample) -> int:
+        """How much longer than the fastest one of its direction this packet was on its way."""
+        rest = sample.bound_ns - self.offset_at(sample.client_ns)
+        return max(0, (rest if sample.to_server else -rest) - self.fastest_ns // 2)
+
+
+def clock_of(samples: Iterable[Sample], slack_ns: int = 2 * STAMP_NS) -> Clock | None:
+    """The clock that all samples fit; None when none does, or when one direction has no sample."""
+    found = list(samples)
+    if not found:
+        return None
+    origin = min(sample.client_ns for sample in found)
+    uppers = _hull([(s.client_ns - origin, s.bound_ns + slack_ns // 2) for s in found if s.to_server], lower=True)
+    lowers = _hull([(s.client_ns - origin, s.bound_ns - slack_ns // 2) for s in found if not s.to_server], lower=False)
+    if not uppers or not lowers:
+        return None
+
+    def margin(drift: int) -> int:
+        return _least(uppers, drift) - _most(lowers, drift)
+
+    best = _argmax(margin, -DRIFT_MAX_PPB, DRIFT_MAX_PPB)
+    if margin(best) < 0:
+        return None
+    low = _edge(margin, best, -DRIFT_MAX_PPB)
+    high = _edge(margin, best, DRIFT_MAX_PPB)
+    times = [at for at, _ in (*uppers, *lowers)]
+    lasts = max(times) - min(times) >= DRIFT_SHOWS_NS
+    drift = 0 if margin(0) >= 0 and (not lasts or 2 * margin(0) >= margin(best)) else best
+    middle = (_least(uppers, drift) + _most(lowers, drift)) // 2
+    return Clock(
+        origin, middle, drift, margin(drift), len(found), tuple(uppers), tuple(lowers), (min(low, high), max(low, high))
+    )
+
+
+def _least(points: Sequence[tuple[int, int]], drift: int) -> int:
+    return min(bound - at * drift // _BILLION for at, bound in points)
+
+
+def _most(points: Sequence[tuple[int, int]], drift: int) -> int:
+    return max(bound - at * drift // _BILLION for at, bound in points)
+
+
+def _argmax(value: Callable[[int], int], low: int, high: int) -> int:
+    """Where a concave function of whole numbers is largest."""
+    while high - low > 2:
+        left = low + (high - low) // 3
+        right = high - (high - low) // 3
+        if value(left) < value(right):
+            low = left + 1
+        else:
+            high = right
+    return max(range(low, high + 1), key=value)
+
+
+def _largest(value: Callable[[int], int], low: int, high: int) -> int:
+    return value(_argmax(value, low, high))
+
+
+def _edge(margin: Callable[[int], int], inside: int, outside: int) -> int:
+    """The last rate on the way from ``inside`` to ``outside`` that fits."""
+    if margin(outside) >= 0:
+        return outside
+    while abs(outside - inside) > 1:
+        middle = (inside + outside) // 2
+        if margin(middle) >= 0:
+            inside = middle
+        else:
+            outside = middle
+    return inside
+
+
+def _hull(points: list[tuple[int, int]], lower: bool) -> list[tuple[int, int]]:
+    """The points that can bound a line: the lower (or upper) side of their convex hull (Andrew 1979)."""
+    sign = 1 if lower else -1
+    kept: list[tuple[int, int]] = []
+    for point in sorted((at, sign * bound) for at, bound in points):
+        if kept and kept[-1][0] == point[0]:
+            continue
+        while len(kept) >= 2 and _turns_right(kept[-2], kept[-1], point):
+            kept.pop()
+        kept.append(point)
+    return [(at, sign * bound) for at, bound in kept]
+
+
+def _turns_right(one: tuple[int, int], two: tuple[int, int], three: tuple[int, int]) -> bool:
+    return (two[0] - one[0]) * (three[1] - one[1]) <= (two[1] - one[1]) * (three[0] - one[0])

@@ -1,0 +1,165 @@
+"""Finds the same connections in two captures: by both initial sequence numbers, else by the ClientHello's random.
+
+Addresses and ports may be translated on the way, so they never make a pair; they only choose between flows that are
+equal otherwise. What fits several flows is left unpaired, with the candidates, and never guessed.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pcapstall.diagnose.knowledge import client_key
+from pcapstall.flows.flow import Flow
+
+BY_ISNS: Final = "isns"
+BY_RANDOM: Final = "client_random"
+BY_CLIENT_ISN: Final = "client_isn"
+BY_SERVER_ISN: Final = "server_isn"
+
+UNKNOWN: Final = -1
+_MASK: Final = 0xFFFF_FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a connection keeps on its way."""
+
+    client_isn: int
+    """Initial sequence number of the side that opened the connection; `UNKNOWN` when no SYN tells."""
+    server_isn: int
+    random: bytes
+    """Of the ClientHello; empty without one."""
+
+    def contradicts(self, other: "Signature") -> bool:
+        """Whether something that both know differs."""
+        return (
+            _differ(self.client_isn, other.client_isn)
+            or _differ(self.server_isn, other.server_isn)
+            or bool(self.random and other.random and self.random != other.random)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One connection, as each capture has it."""
+
+    client: Flow
+    """In the capture at the client."""
+    server: Flow
+    way: str
+    """How they were found to be the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unpaired:
+    """A flow that only one capture has, or that may be several of the other's."""
+
+    flow: Flow
+    candidates: tuple[Flow, ...] = ()
+    """Flows of the other capture that it may be."""
+
+
+@dataclass(slots=True)
+class Pairing:
+    """All flows of two captures."""
+
+    pairs: list[Pair]
+    client_only: list[Unpaired]
+    server_only: list[Unpaired]
+
+
+def signature(flow: Flow) -> Signature:
+    """What tells this connection from all others."""
+    hello = flow.client_hello
+    handshake = flow.syn_ref != 0 or flow.syn_ack_ref != 0
+    return Signature(
+        _isn(flow.client().base_seq, handshake),
+        # Without its SYN-ACK the ACK that follows the SYN tells the server's.
+        _isn(flow.server().base_seq, handshake),
+        hello.random if hello is not None else b"",
+    )
+
+
+def pair_flows(client: Sequence[Flow], server: Sequence[Flow]) -> Pairing:
+    """Pair the flows of the capture at the client with those of the one at the server."""
+    return _Pairer(client, server).run()
+
+
+_Key = Callable[[Signature], Hashable]
+
+
+class _Pairer:
+    def __init__(self, client: Sequence[Flow], server: Sequence[Flow]) -> None:
+        self._left = {flow.id: (flow, signature(flow)) for flow in client}
+        self._right = {flow.id: (flow, signature(flow)) for flow in server}
+        self._pairs: list[Pair] = []
+        self._maybe_left: dict[int, tuple[Flow, ...]] = {}
+        self._maybe_right: dict[int, tuple[Flow, ...]] = {}
+
+    def run(self) -> Pairing:
+        self._pass(
+            BY_ISNS, lambda s: (s.client_isn, s.server_isn) if UNKNOWN not in (s.client_isn, s.server_isn) else None
+        )
+        self._pass(BY_RANDOM, lambda s: s.random or None)
+        self._pass(BY_CLIENT_ISN, lambda s: s.client_isn if s.client_isn != UNKNOWN else None)
+        self._pass(BY_SERVER_ISN, lambda s: s.server_isn if s.server_isn != UNKNOWN else None)
+        self._pairs.sort(key=lambda pair: int(pair.client.id))
+        return Pairing(
+            self._pairs,
+            [Unpaired(flow, self._maybe_left.get(flow.id, ())) for flow, _ in self._left.values()],
+            [Unpaired(flow, self._maybe_right.get(flow.id, ())) for flow, _ in self._right.values()],
+        )
+
+    def _pass(self, way: str, key: _Key) -> None:
+        """Pair what has the same ``key``, one flow of each capture."""
+        right: dict[Hashable, list[tuple[Flow, Signature]]] = defaultdict(list)
+        for flow, known in self._right.values():
+            if (value := key(known)) is not None:
+                right[value].append((flow, known))
+        wanted: dict[Hashable, list[tuple[Flow, Signature]]] = defaultdict(list)
+        for flow, known in self._left.values():
+            if (value := key(known)) is not None and value in right:
+                wanted[value].append((flow, known))
+        for value, mine in wanted.items():
+            self._settle(way, mine, right[value])
+
+    def _settle(self, way: str, mine: list[tuple[Flow, Signature]], theirs: list[tuple[Flow, Signature]]) -> None:
+        if way in (BY_CLIENT_ISN, BY_SERVER_ISN):
+            # One number of 32 bits is enough only while nothing speaks against it.
+            mine = [one for one in mine if any(not one[1].contradicts(other[1]) for other in theirs)]
+            theirs = [other for other in theirs if any(not one[1].contradicts(other[1]) for one in mine)]
+        if not mine or not theirs:
+            return
+        if len(mine) == len(theirs) == 1:
+            self._take(mine[0][0], theirs[0][0], way)
+            return
+        # Copies of a connection on both sides of a translation, in one capture: the untranslated one is the same.
+        for flow, _ in mine:
+            same = [other for other, _ in theirs if client_key(other) == client_key(flow) and other.id in self._right]
+            rivals = [one for one, _ in mine if client_key(one) == client_key(flow)]
+            if len(same) == 1 and len(rivals) == 1:
+                self._take(flow, same[0], way)
+        left = [flow for flow, _ in mine if flow.id in self._left]
+        over = [other for other, _ in theirs if other.id in self._right]
+        if len(left) == len(over) == 1 and len(mine) == len(theirs):
+            self._take(left[0], over[0], way)
+            return
+        for flow in left:
+            if over:
+                self._maybe_left[flow.id] = tuple(over)
+        for other in over:
+            if left:
+                self._maybe_right[other.id] = tuple(left)
+
+    def _take(self, client: Flow, server: Flow, way: str) -> None:
+        self._pairs.append(Pair(client, server, way))
+        del self._left[client.id], self._right[server.id]
+
+
+def _isn(base_seq: int, handshake: bool) -> int:
+    return (base_seq - 1) & _MASK if handshake and base_seq >= 0 else UNKNOWN
+
+
+def _differ(one: int, other: int) -> bool:
+    return UNKNOWN not in (one, other) and one != other

@@ -1,0 +1,123 @@
+"""RSTs at both ends: one that came to an end and never left the other was sent by something between them.
+
+The one thing about a RST that no single capture can show for certain.
+"""
+
+from typing import Final
+
+from pcapstall.diagnose.engine import diagnose
+from pcapstall.diagnose.outcome import REFUSED
+from pcapstall.diagnose.two_ends import losses
+from pcapstall.diagnose.two_ends.pieces import FOREIGN, Piece
+from pcapstall.diagnose.two_ends.scene import Scene
+from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_of
+from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, SERVER_KERNEL
+from pcapstall.wire.segment import RST
+
+_OTHER: Final = {True: "server", False: "client"}
+_SIDE: Final = {True: "client", False: "server"}
+
+
+def foreign_reset(scene: Scene) -> TwoVerdict | None:
+    """The RST that ended it came to one end and never left the other."""
+    for at_client in (True, False):
+        piece = _ending_reset(scene, at_client)
+        if piece is None or piece.seg.from_client == at_client or piece.partner is not None:
+            continue
+        by_client = piece.seg.from_client
+        ttls = _odd_ttl(scene, piece, at_client)
+        both = _foreign_at_both(scene)
+        certain = piece.fate == FOREIGN and (bool(ttls) or both)
+        refs = ((piece.seg.ref,), ()) if at_client else ((), (piece.seg.ref,))
+        facts = [
+            TwoFact(
+                f"The RST that ended the connection came to the {_SIDE[at_client]} and never left the "
+                f"{_SIDE[by_client]}'s end{ttls}.",
+                *refs,
+            )
+        ]
+        if both:
+            facts.append(_other_reset(scene, at_client))
+        return TwoVerdict(
+            NETWORK,
+            "peer_reset",
+            HIGH if certain and not _doubtful(scene, by_client) else MEDIUM,
+            f"the RST that ended the connection was sent by something between the two ends, not by the "
+            f"{_SIDE[by_client]}" + (", and the other end got one, too" if both else ""),
+            [*facts, *losses.summary(scene, facts)],
+            "" if certain else f"a capture at the {_SIDE[by_client]} that lacks no packets",
+        )
+    return None
+
+
+def own_reset(scene: Scene) -> TwoVerdict | None:
+    """The RST that ended it left the end of the side whose name it bears."""
+    for at_client in (True, False):
+        piece = _ending_reset(scene, at_client)
+        if piece is None or piece.partner is None:
+            continue
+        by_client = piece.seg.from_client
+        if scene.case_at(at_client).outcome.closed_by != _SIDE[by_client]:
+            continue
+        verdict = diagnose(scene.case_at(by_client))
+        if verdict is None:
+            return None
+        left, came = (piece, piece.partner) if by_client == at_client else (piece.partner, piece)
+        refs = (left.seg.ref,), (came.seg.ref,)
+        fact = TwoFact(
+            f"The RST left the {_SIDE[by_client]}'s own end and came to the {_OTHER[by_client]}: nothing on the path "
+            f"sent it.",
+            *(refs if by_client else refs[::-1]),
+        )
+        facts = [fact, *(fact_of(one, by_client) for one in verdict.evidence), *losses.summary(scene)]
+        cause, confidence, sentence, settle = verdict.cause, verdict.confidence, verdict.sentence, verdict.would_settle
+        named = verdict.named_side
+        if scene.client.outcome.tcp == REFUSED:
+            cause, confidence, settle, named = SERVER_KERNEL, HIGH, "", None
+            sentence = "the server's own host answered the SYN with RST: nothing listens there, or its firewall refuses"
+        return TwoVerdict(cause, verdict.reason, confidence, sentence, facts, settle, {}, named)
+    return None
+
+
+def _ending_reset(scene: Scene, at_client: bool) -> Piece | None:
+    """The RST that ended the connection as one end saw it; None when something else did."""
+    case = scene.case_at(at_client)
+    refused = case.outcome.tcp == REFUSED
+    if not case.outcome.failed or (case.outcome.close_kind != "rst" and not refused):
+        return None
+    for direction in (scene.crossings.to_server, scene.crossings.to_client):
+        for piece in direction.sent if direction.from_client == at_client else direction.came:
+            if piece.flags & RST and piece.ns == case.outcome.close_ns:
+                return piece
+    return None
+
+
+def _odd_ttl(scene: Scene, rst: Piece, at_client: bool) -> str:
+    """Its TTL, where that is not its side's; empty otherwise."""
+    segs = scene.case_at(at_client).history.of(rst.seg.from_client)
+    own = {seg.ttl for seg in segs if not seg.is_rst and seg.ttl > 0}
+    if not own or rst.seg.ttl in own:
+        return ""
+    return (
+        f": its TTL is {rst.seg.ttl}, the {_SIDE[rst.seg.from_client]}'s is {' or '.join(map(str, sorted(own)))} here"
+    )
+
+
+def _foreign_at_both(scene: Scene) -> bool:
+    return all(
+        any(piece.flags & RST for piece in direction.foreign())
+        for direction in (scene.crossings.to_server, scene.crossings.to_client)
+    )
+
+
+def _other_reset(scene: Scene, at_client: bool) -> TwoFact:
+    direction = scene.crossings.of(at_client)
+    refs = tuple(piece.seg.ref for piece in direction.foreign() if piece.flags & RST)
+    text = f"A RST that never left the {_SIDE[at_client]}'s end came to the {_OTHER[at_client]}, too."
+    return TwoFact(text, (), refs) if at_client else TwoFact(text, refs, ())
+
+
+def _doubtful(scene: Scene, at_client: bool) -> bool:
+    """Whether the capture at the end that should have sent it lacks packets."""
+    case = scene.case_at(at_client)
+    return case.flow.first_ref >> 40 in case.surroundings.doubtful_files

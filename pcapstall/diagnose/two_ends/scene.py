@@ -1,0 +1,198 @@
+"""One connection at both ends, ready to be judged: its two cases, what crossed, and both clocks on one line.
+
+Facts only. The stall that is judged is the one that the client's end shows, where it shows one: what the user waited
+for.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from pcapstall.core.seq import seq_diff
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.segments import Seg
+from pcapstall.diagnose.two_ends.clock import Clock, Sample, clock_of
+from pcapstall.diagnose.two_ends.crossings import cross
+from pcapstall.diagnose.two_ends.pairing import Pair
+from pcapstall.diagnose.two_ends.pieces import Crossings, Piece, Shift
+from pcapstall.flows.flow import FLAG_NOTES_CUT, Flow
+
+SETTLED_NS: Final = 100_000_000
+"""A packet is given so long, beyond the fastest round trip, to come to a capture that is about to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """When a capture began and ended, by its first and last packet."""
+
+    first_ns: int
+    last_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Times of both ends as the clock at one end has them (`walk.Times`)."""
+
+    clock: Clock
+    of_client: bool
+    """Whether it is the client's clock."""
+    directed: bool
+    """Whether ``clock`` is good enough to tell which way was slow."""
+
+    def at(self, at_client: bool, ns: int) -> int:
+        """A stamp of one end."""
+        if at_client == self.of_client:
+            return ns
+        return self.clock.to_server(ns) if at_client else self.clock.to_client(ns)
+
+    def fastest_way_ns(self, to_server: bool) -> int:
+        """How long the fastest packet of a direction was on its way: half of both, for the line lies midway. Only the
+        sum of both directions is ever told."""
+        return self.clock.fastest_ns // 2
+
+
+class Scene:
+    """A paired flow."""
+
+    def __init__(self, pair: Pair, client: Case, server: Case, clock: Clock | None, spans: tuple[Span, Span]) -> None:
+        self.pair = pair
+        self.client = client
+        self.server = server
+        self.clock = clock
+        """Of all connections together; None when they do not agree."""
+        self.spans = spans
+        """Of the captures at the client and at the server."""
+
+    @cached_property
+    def crossings(self) -> Crossings:
+        """What left one end and came to the other."""
+        return cross(self.client.history, self.server.history, self._shift, self._floor, self)
+
+    @cached_property
+    def line(self) -> Line | None:
+        """The times of both ends on the line of the end that shows the stall."""
+        if self.clock is not None:
+            return Line(self.clock, self.seen_at_client, True)
+        own = clock_of(samples_of(self.crossings))
+        return Line(own, self.seen_at_client, False) if own is not None else None
+
+    @property
+    def seen_at_client(self) -> bool:
+        """Whether the stall or failure is judged as the client's end shows it."""
+        return self.client.stalled is not None or (self.server.stalled is None and self.client.outcome.failed)
+
+    @property
+    def case(self) -> Case:
+        """The end that shows it."""
+        return self.client if self.seen_at_client else self.server
+
+    @property
+    def wrong(self) -> bool:
+        """Whether either end shows a stall or a failure."""
+        return any(case.stalled is not None or case.outcome.failed for case in (self.client, self.server))
+
+    def case_at(self, client: bool) -> Case:
+        """What one end shows."""
+        return self.client if client else self.server
+
+    def piece_of(self, seg: Seg, at_client: bool, last: bool) -> Piece | None:
+        """The piece of a segment that one end captured: its first, or its last one."""
+        direction = self.crossings.of(seg.from_client)
+        pieces = direction.sent if seg.from_client == at_client else direction.came
+        found = [piece for piece in pieces if piece.seg is seg]
+        return (found[-1] if last else found[0]) if found else None
+
+    @property
+    def _shift(self) -> Shift:
+        client, server = self.pair.client, self.pair.server
+        return Shift(_shift_of(client, server, True), _shift_of(client, server, False))
+
+    def _floor(self, to_server: bool) -> int | None:
+        clock = self.clock
+        if clock is None:
+            return None
+        offset = clock.offset_at(int(self.pair.client.first_ns))
+        # The fastest way lies midway between the bounds; a little is left for a drift that is not known.
+        least = clock.fastest_ns // 2 - clock.fastest_ns // 4 - 100_000
+        return (offset if to_server else -offset) + least
+
+    def had_begun(self, at_client: bool, ns: int, by_client: bool) -> bool:
+        """`fates.Watch`: a capture has begun with its first packet, of whichever connection."""
+        there = self._mapped(at_client, ns, by_client)
+        return there is not None and self.spans[not at_client].first_ns <= there
+
+    def goes_on(self, at_client: bool, ns: int, by_client: bool, way: bool) -> bool:
+        """`fates.Watch`: it goes on until its last packet."""
+        there = self._mapped(at_client, ns, by_client)
+        slack = 0 if self.clock is None or not way else self.clock.fastest_ns + SETTLED_NS
+        return there is not None and there + slack <= self.spans[not at_client].last_ns
+
+    def is_cut(self, at_client: bool) -> bool:
+        """`fates.Watch`: only so many segments of a connection are noted."""
+        return self.case_at(at_client).flow.flags & FLAG_NOTES_CUT != 0
+
+    def _mapped(self, at_client: bool, ns: int, by_client: bool) -> int | None:
+        if self.clock is None:
+            return None
+        if at_client == by_client:
+            return ns
+        return self.clock.to_client(ns) if at_client else self.clock.to_server(ns)
+
+
+def samples_of(crossings: Crossings) -> list[Sample]:
+    """Each packet that was captured at both ends."""
+    found: list[Sample] = []
+    for direction in (crossings.to_server, crossings.to_client):
+        if not direction.certain:
+            continue
+        for piece in direction.sent:
+            other = piece.partner
+            if other is not None and direction.from_client:
+                found.append(Sample(piece.ns, other.ns, True))
+            elif other is not None:
+                found.append(Sample(other.ns, piece.ns, False))
+    return found
+
+
+def event_samples(pair: Pair) -> list[Sample]:
+    """The packets of the handshake at both ends: the first one of each kind that left, and the first one that came. An
+    arrival is later than the first departure, whichever copy it is."""
+    client, server = pair.client, pair.server
+    found: list[Sample] = []
+    if server.syn_retries > client.syn_retries or client.syn_ack_retries > server.syn_ack_retries:
+        return found  # first copies are missing where they left
+    for name, to_server in _EVENTS:
+        mine, theirs = getattr(client, f"{name}_ref"), getattr(server, f"{name}_ref")
+        if mine and theirs:
+            found.append(Sample(getattr(client, f"{name}_ns"), getattr(server, f"{name}_ns"), to_server))
+    return found
+
+
+def is_unrepeated(pair: Pair) -> bool:
+    """Whether nothing was sent twice, as far as either end shows, and its segments are not looked at one by one."""
+    if pair.client.notes and pair.server.notes:
+        return False
+    return all(
+        not (flow.syn_retries or flow.syn_ack_retries or flow.opener.retransmits or flow.answerer.retransmits)
+        for flow in (pair.client, pair.server)
+    )
+
+
+_EVENTS: Final = (
+    ("syn", True),
+    ("syn_ack", False),
+    ("ack", True),
+    ("client_hello_first", True),
+    ("server_hello_first", False),
+    ("client_finished", True),
+)
+
+
+def _shift_of(client: Flow, server: Flow, of_client: bool) -> int:
+    """By how much offsets of the capture at the server are larger: nothing where both saw where the stream begins."""
+    if (client.syn_ref or client.syn_ack_ref) and (server.syn_ref or server.syn_ack_ref):
+        return 0
+    mine, theirs = (client.client(), server.client()) if of_client else (client.server(), server.server())
+    if mine.base_seq < 0 or theirs.base_seq < 0:
+        return 0
+    return int(seq_diff(mine.base_seq, theirs.base_seq))
