@@ -41,8 +41,7 @@ IGNORED: Final = 2
 
 # Flow.state.
 LIVE: Final = 0
-CLOSING: Final = 1
-"""Both sides are done; handed on after a quiet time."""
+CLOSING: Final = 1  # both sides are done; handed on after a quiet time
 HANDED_ON: Final = 2
 
 # Flow.flags.
@@ -54,16 +53,13 @@ FLAG_EARLY_DATA: Final = 0x10
 FLAG_NOTES_CUT: Final = 0x20
 FLAG_SIMULTANEOUS_OPEN: Final = 0x40
 FLAG_CERTIFICATE: Final = 0x80  # the server sent a Certificate message in the clear: no resumption
-FLAG_ENDED_BY_CAPTURE: Final = 0x100
-"""The capture ended before the connection did."""
-FLAG_CLOSED_EARLY: Final = 0x200
-"""It was watched no longer than until ``closed_ns``, to keep the table within its bounds."""
+FLAG_ENDED_BY_CAPTURE: Final = 0x100  # the capture ended before the connection did
+FLAG_CLOSED_EARLY: Final = 0x200  # it was watched until ``closed_ns`` only, to keep the table within its bounds
 FLAG_TLS_DUE: Final = 0x400
 """What was said before is to be followed by TLS: STARTTLS and the like, a tunnel to port 443."""
 FLAG_CLEAR_FLIGHT: Final = 0x800
 """Handshake messages went in the clear behind a ServerHello that could not be read: older than TLS 1.3."""
-FLAG_LEFT_UNREAD: Final = 0x1000
-"""Its TLS, or a hello, was left unread to bound memory."""
+FLAG_LEFT_UNREAD: Final = 0x1000  # its TLS, or a hello, was left unread to bound memory
 
 AHEAD_NS: Final = 60_000_000_000
 """A stamp further ahead of the capture's time than this is wrong, and nothing waits for that time to come."""

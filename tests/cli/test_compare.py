@@ -66,7 +66,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     (pair,) = report["pairs"]
     assert sum(pair["parts_ns"].values()) == pair["stalled_ns"]
     assert pair["evidence"][0]["client"] == [{"file": 0, "frames": [41, 42, 43, 44, 45]}]
-    assert pair["to_server"] == {"sent": 9, "lost": 4, "spurious": 0, "missed": 0, "unwatched": 0, "foreign": 0}
+    assert pair["to_server"] == {"sent": 13, "lost": 4, "spurious": 0, "missed": 0, "unwatched": 0, "foreign": 0}
 
 
 def test_the_name_of_the_output_tells_the_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
