@@ -136,7 +136,7 @@ def _refine(together: Together) -> None:
     crossed = [
         sample
         for pair in together.pairing.pairs
-        if pair.client.notes and pair.server.notes
+        if pair.client.note_count and pair.server.note_count
         for sample in samples_of(together.scene(pair).crossings)
     ]
     together.clock = clock_of([*together.samples, *crossed]) or together.clock

@@ -44,7 +44,7 @@ def two_ends(together: Together, everything: bool) -> TwoEnds:
     for pair in together.pairing.pairs:
         scene = together.scene(pair)
         found = changes.translations(pair)
-        noted = bool(pair.client.notes and pair.server.notes)
+        noted = bool(pair.client.note_count and pair.server.note_count)
         if noted:
             found += changes.rewrites(scene.crossings)
         changed.update(found)

@@ -13,8 +13,6 @@ from pcapstall.diagnose.two_ends.pairing import (
     signature,
 )
 from pcapstall.flows.flow import Flow
-from pcapstall.flows.table import reverse_key
-from pcapstall.wire.tls_hello import ClientHello
 
 
 def flow(
@@ -22,7 +20,7 @@ def flow(
 ) -> Flow:
     """A flow with these numbers; -1 for one that was not seen."""
     key = bytes([10, 0, 0, host, 10, 0, 0, 99, 0x90, number % 256, 0x01, 0xBB])
-    made = Flow(key, reverse_key(key), number, number, number)
+    made = Flow(key, number, number, number)
     if client_isn >= 0 and syn:
         made.syn_ref = number
     if server_isn >= 0 and syn:
@@ -30,8 +28,7 @@ def flow(
     made.client().base_seq = (client_isn + 1) % 2**32 if client_isn >= 0 else -1
     made.server().base_seq = (server_isn + 1) % 2**32 if server_isn >= 0 else -1
     if random:
-        made.client_hello = ClientHello()
-        made.client_hello.random = random
+        made.hello_message = b"\x01\x00\x00\x22\x03\x03" + random.ljust(32)
     return made
 
 

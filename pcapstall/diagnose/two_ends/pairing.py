@@ -6,7 +6,7 @@ equal otherwise. What fits several flows is left unpaired, with the candidates, 
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pcapstall.diagnose.knowledge import client_key
@@ -30,6 +30,11 @@ class Signature:
     server_isn: int
     random: bytes
     """Of the ClientHello; empty without one."""
+
+    @property
+    def isns(self) -> tuple[int, int]:
+        """Both initial sequence numbers."""
+        return self.client_isn, self.server_isn
 
     def contradicts(self, other: "Signature") -> bool:
         """Whether something that both know differs."""
@@ -72,13 +77,14 @@ class Pairing:
 def signature(flow: Flow) -> Signature:
     """What tells this connection from all others."""
     hello = flow.client_hello
+    return replace(_by_handshake(flow), random=hello.random if hello is not None else b"")
+
+
+def _by_handshake(flow: Flow) -> Signature:
+    """The part of it that the TCP handshake tells."""
     handshake = flow.syn_ref != 0 or flow.syn_ack_ref != 0
-    return Signature(
-        _isn(flow.client().base_seq, handshake),
-        # Without its SYN-ACK the ACK that follows the SYN tells the server's.
-        _isn(flow.server().base_seq, handshake),
-        hello.random if hello is not None else b"",
-    )
+    # Without its SYN-ACK the ACK that follows the SYN tells the server's.
+    return Signature(_isn(flow.client().base_seq, handshake), _isn(flow.server().base_seq, handshake), b"")
 
 
 def pair_flows(client: Sequence[Flow], server: Sequence[Flow]) -> Pairing:
@@ -91,19 +97,20 @@ _Key = Callable[[Signature], Hashable]
 
 class _Pairer:
     def __init__(self, client: Sequence[Flow], server: Sequence[Flow]) -> None:
-        self._left = {flow.id: (flow, signature(flow)) for flow in client}
-        self._right = {flow.id: (flow, signature(flow)) for flow in server}
+        self._left = {flow.id: (flow, _by_handshake(flow)) for flow in client}
+        self._right = {flow.id: (flow, _by_handshake(flow)) for flow in server}
         self._pairs: list[Pair] = []
         self._maybe_left: dict[int, tuple[Flow, ...]] = {}
         self._maybe_right: dict[int, tuple[Flow, ...]] = {}
 
     def run(self) -> Pairing:
-        self._pass(
-            BY_ISNS, lambda s: (s.client_isn, s.server_isn) if UNKNOWN not in (s.client_isn, s.server_isn) else None
-        )
+        self._pass(BY_ISNS, lambda s: None if UNKNOWN in s.isns else s.isns)
+        # Hellos are read where they are needed only.
+        self._left = {number: (flow, signature(flow)) for number, (flow, _) in self._left.items()}
+        self._right = {number: (flow, signature(flow)) for number, (flow, _) in self._right.items()}
         self._pass(BY_RANDOM, lambda s: s.random or None)
-        self._pass(BY_CLIENT_ISN, lambda s: s.client_isn if s.client_isn != UNKNOWN else None)
-        self._pass(BY_SERVER_ISN, lambda s: s.server_isn if s.server_isn != UNKNOWN else None)
+        self._pass(BY_CLIENT_ISN, lambda s: None if s.client_isn == UNKNOWN else s.client_isn)
+        self._pass(BY_SERVER_ISN, lambda s: None if s.server_isn == UNKNOWN else s.server_isn)
         self._pairs.sort(key=lambda pair: int(pair.client.id))
         return Pairing(
             self._pairs,

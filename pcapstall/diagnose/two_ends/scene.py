@@ -170,7 +170,7 @@ def event_samples(pair: Pair) -> list[Sample]:
 
 def is_unrepeated(pair: Pair) -> bool:
     """Whether nothing was sent twice, as far as either end shows, and its segments are not looked at one by one."""
-    if pair.client.notes and pair.server.notes:
+    if pair.client.note_count and pair.server.note_count:
         return False
     return all(
         not (flow.syn_retries or flow.syn_ack_retries or flow.opener.retransmits or flow.answerer.retransmits)
