@@ -28,7 +28,7 @@ def flow(
     made.client().base_seq = (client_isn + 1) % 2**32 if client_isn >= 0 else -1
     made.server().base_seq = (server_isn + 1) % 2**32 if server_isn >= 0 else -1
     if random:
-        made.hello_message = b"\x01\x00\x00\x22\x03\x03" + random.ljust(32)
+        made.hello_message = b"\x01\x00\x00\x23\x03\x03" + random.ljust(32) + b"\x00"
     return made
 
 
