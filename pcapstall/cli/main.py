@@ -27,6 +27,7 @@ COMPLETE: Final = "_PCAPSTALL_COMPLETE"
 
 COMMANDS: Final = {
     "report": "pcapstall.cli.report_command",
+    "timeline": "pcapstall.cli.timeline_command",
     "summary": "pcapstall.cli.summary_command",
     "compare": "pcapstall.cli.compare_command",
     "diff": "pcapstall.cli.diff_command",

@@ -4,7 +4,7 @@ Nothing is written to standard output here, and no command is known.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import click
 
@@ -27,12 +27,14 @@ def check_inputs(captures: tuple[str, ...]) -> None:
         raise UsageError(f"standard input is a terminal: pipe a capture into it, tcpdump -w - | pcapstall {name} -")
 
 
-def read(captures: tuple[str, ...], wanted: Options) -> Analysis:
+def read(
+    captures: tuple[str, ...], wanted: Options, before_closing: Callable[[Analysis], None] | None = None
+) -> Analysis:
     """Analyse ``captures``; Ctrl-C ends the reading, and progress is shown when it takes long."""
     stop = Stop()
     with terminal.ctrl_c_stops(stop), terminal.Progress() as progress:
         try:
-            return analyse(captures, wanted, stop=stop, progress=progress, stage=stages)
+            return analyse(captures, wanted, stop=stop, progress=progress, stage=stages, before_closing=before_closing)
         finally:
             stop.close()
 

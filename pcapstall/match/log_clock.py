@@ -58,6 +58,10 @@ class LogClock:
     """Lines that allow the offset."""
     of_lines: int = 0
     """Lines that could."""
+    host: str = ""
+    """The strace whose clock it is, too; empty when none is known to be."""
+    own_error_ns: int = 0
+    """How far it may be off from that clock."""
     near_ns: int = 0
     """When the capture was taken: the year and the date of stamps that have none."""
 
@@ -123,21 +127,21 @@ def settle_clock(kind: int, anchors: Sequence[Anchor], near_ns: int) -> LogClock
         return LogClock(kind, source=PRINTED if kind == ABSOLUTE else NOTHING, near_ns=near_ns)
     low, high, most = _best(ranges)
     if kind == ELAPSED:
-        return LogClock(kind, (low + high) // 2, (high - low + 1) // 2, None, BY_LINES, most, count, near_ns)
+        return LogClock(kind, (low + high) // 2, (high - low + 1) // 2, None, BY_LINES, most, count, near_ns=near_ns)
     base = _base(kind, low, high)
     at_base = _range_at(ranges, base)
     if at_base is not None and (at_base[2] * 2 >= most or most < _ENOUGH):
         low, high, most = at_base
         source = PRINTED if kind == ABSOLUTE else BY_LINES
-        return LogClock(kind, base, max(base - low, high - base), _zone(kind, base), source, most, count, near_ns)
+        error = max(base - low, high - base)
+        return LogClock(kind, base, error, _zone(kind, base), source, most, count, near_ns=near_ns)
     if most < _ENOUGH:
         # Nothing speaks for the printed time, and not enough for another.
-        return LogClock(
-            kind, base, None, _zone(kind, base), PRINTED if kind == ABSOLUTE else BY_LINES, 0, count, near_ns
-        )
+        source = PRINTED if kind == ABSOLUTE else BY_LINES
+        return LogClock(kind, base, None, _zone(kind, base), source, 0, count, near_ns=near_ns)
     middle = (low + high) // 2
     base = _base(kind, middle, middle)
-    return LogClock(kind, middle, (high - low + 1) // 2, _zone(kind, base), BY_LINES, most, count, near_ns)
+    return LogClock(kind, middle, (high - low + 1) // 2, _zone(kind, base), BY_LINES, most, count, near_ns=near_ns)
 
 
 def _allowed(anchor: Anchor, near_ns: int) -> tuple[int, int]:

@@ -41,6 +41,10 @@ class Placed:
     """How far ``ns`` may be off; None when nothing tells."""
     names_client: bool
     """Whether it names the client's endpoint, which is no other flow's at that time."""
+    clock: str = ""
+    """The strace of which the log's clock is; empty for a clock of its own."""
+    own_error_ns: int = 0
+    """How far ``ns`` may be off from others by that clock."""
 
 
 class Lives:
@@ -100,13 +104,11 @@ class Lives:
 
 
 class FlowLines:
-    """Wants the lines of one file that are about flows, or, of `spans` of time, all (a `logs.reader.Wanted`)."""
+    """Wants the lines of one file that are about flows (a `logs.reader.Wanted`)."""
 
-    def __init__(self, lives: Lives, offset_ns: int = 0, span_ns: tuple[int, int] | None = None) -> None:
+    def __init__(self, lives: Lives, offset_ns: int = 0) -> None:
         self._lives = lives
         self._offset_ns = offset_ns
-        self._span_ns = span_ns
-        """Also lines without an endpoint are wanted if they may have been written in this time."""
         self._shared = 0
         needles = [re.escape(needle) for needle in lives.needles]
         self._quick = re.compile(b"|".join(needles)) if needles else None
@@ -114,7 +116,7 @@ class FlowLines:
     def wants(self, line: bytes, stamp: Stamp | None) -> tuple[Endpoint, ...] | None:
         """The endpoints of flows that it names; None when it is about none."""
         if self._quick is not None and self._quick.search(line) is None:
-            return () if self._in_span(stamp) else None
+            return None
         lives = self._lives
         named = endpoints_in(line)
         about = tuple(endpoint for endpoint in named if endpoint in lives.clients or endpoint in lives.servers)
@@ -124,22 +126,25 @@ class FlowLines:
             if any(lives.open_at(endpoint, stamp, self._offset_ns) for endpoint in about):
                 self._shared += 1
                 return about
-        return () if self._in_span(stamp) else None
-
-    def _in_span(self, stamp: Stamp | None) -> bool:
-        if self._span_ns is None or stamp is None:
-            return False
-        if stamp.kind == ELAPSED:
-            return True
-        start, end = self._span_ns
-        if stamp.kind == ABSOLUTE:
-            return start <= stamp.ns + self._offset_ns <= end
-        ns = counted(stamp, self._lives.middle_ns)
-        return (start - stamp.resolution_ns - ns) // QUARTER_NS != (end - ns) // QUARTER_NS
+        return None
 
 
-def clock_of(file: LogFile, lives: Lives, strace: Offset | None) -> LogClock:
-    """The clock of ``file``; ``strace`` is that of the process that wrote it, where its strace has the same label."""
+class InTime:
+    """Wants all lines of one file that were written in a stretch of time (a `logs.reader.Wanted`)."""
+
+    def __init__(self, clock: LogClock, start_ns: int, end_ns: int) -> None:
+        self._clock = clock
+        self._start_ns = start_ns
+        self._end_ns = end_ns
+
+    def wants(self, line: bytes, stamp: Stamp | None) -> tuple[Endpoint, ...] | None:
+        """No endpoints are looked for."""
+        ns = self._clock.place(stamp)
+        return () if ns is not None and self._start_ns <= ns <= self._end_ns else None
+
+
+def clock_of(file: LogFile, lives: Lives, strace: Offset | None, host: str = "") -> LogClock:
+    """The clock of ``file``; ``strace`` is that of the strace ``host`` that has the same label, if there is one."""
     kinds = [line.stamp.kind for line in file.kept if line.stamp is not None]
     if not kinds:
         return LogClock(0, near_ns=lives.middle_ns)
@@ -156,8 +161,18 @@ def clock_of(file: LogFile, lives: Lives, strace: Offset | None) -> LogClock:
     if abs(clock.residual_ns - strace.ns) > (clock.error_ns or AROUND_NS) and kind == ABSOLUTE and clock.lines:
         return clock  # they are not of one clock, whatever their labels say
     if kind == ABSOLUTE:
-        return replace(clock, offset_ns=strace.ns, error_ns=strace.slack_ns, source=BY_STRACE)
+        return replace(clock, offset_ns=strace.ns, error_ns=strace.slack_ns, source=BY_STRACE, host=host)
     return clock
+
+
+def place(file: LogFile, line: LogLine, clock: LogClock, names_client: bool) -> Placed:
+    """``line`` on the capture's clock."""
+    ns = clock.place(line.stamp)
+    resolution = line.stamp.resolution_ns if line.stamp is not None else 0
+    error = None
+    if ns is not None and clock.error_ns is not None:
+        error = clock.error_ns + resolution
+    return Placed(file, line, ns, error, names_client, clock.host, clock.own_error_ns + resolution if clock.host else 0)
 
 
 def lines_of_flows(file: LogFile, clock: LogClock, lives: Lives) -> dict[int, list[Placed]]:
@@ -165,18 +180,15 @@ def lines_of_flows(file: LogFile, clock: LogClock, lives: Lives) -> dict[int, li
     found: dict[int, list[Placed]] = {}
     for line in file.kept:
         ns = clock.place(line.stamp)
-        error = None
-        if ns is not None and clock.error_ns is not None and line.stamp is not None:
-            error = clock.error_ns + line.stamp.resolution_ns
         clients = [flow for endpoint in line.endpoints for flow in lives.clients.get(endpoint, ())]
         if clients:
             for flow in _at(clients, ns, clock):
-                found.setdefault(int(flow.id), []).append(Placed(file, line, ns, error, True))
+                found.setdefault(int(flow.id), []).append(place(file, line, clock, True))
         elif ns is not None:
             servers = [flow for endpoint in line.endpoints for flow in lives.servers.get(endpoint, ())]
             for flow in servers:
                 if flow.first_ns - AROUND_NS <= ns <= flow.last_ns + AROUND_NS:
-                    found.setdefault(int(flow.id), []).append(Placed(file, line, ns, error, False))
+                    found.setdefault(int(flow.id), []).append(place(file, line, clock, False))
     return found
 
 

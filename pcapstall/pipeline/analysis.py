@@ -93,12 +93,14 @@ def analyse(
     stop: Stop | None = None,
     progress: Callable[[Captures], None] | None = None,
     stage: Callable[[str], None] = lambda _name: None,
+    before_closing: Callable[["Analysis"], None] | None = None,
 ) -> Analysis:
     """Analyse ``captures``: paths, glob patterns or ``-``, read as one.
 
     Files that cannot be read are in `Analysis.unreadable`; nothing is raised for them. ``stop`` thrown, or Ctrl-C,
     ends the reading and what was read is reported. ``progress`` is called at first and now and then with what is being
-    read; ``stage`` with the name of each stage when it begins.
+    read; ``stage`` with the name of each stage when it begins; ``before_closing`` with the analysis while straces and
+    logs can still be read again.
     """
     options = options or Options()
     stage("opening the captures")
@@ -119,7 +121,10 @@ def analyse(
         shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
         notices = cut_short(cursor.stopped, cursor.bytes_read, cursor.total_bytes)
         notices += bounds_reached(limits, collector)
-        return _put_together(cursor, captures_read, collector, findings, shown, options, straces, logs, notices)
+        made = _put_together(cursor, captures_read, collector, findings, shown, options, straces, logs, notices)
+        if before_closing is not None:
+            before_closing(made)
+        return made
     finally:
         cursor.close()
         for texts in (straces, logs):

@@ -41,8 +41,8 @@ class Findings:
     ) -> None:
         self._show_all = show_all
         """Whether flows that neither stalled nor failed are shown; they may be kept only to be matched."""
-        self._straces = straces
-        self._logs = logs
+        self.straces = straces
+        self.logs = logs
         self._collector = collector
         self._at = at
         self._tls_ports = tls_ports
@@ -77,8 +77,8 @@ class Findings:
             self._candidates,
             self._tls_ports,
             self._doubtful_files,
-            self._straces,
-            self._logs,
+            self.straces,
+            self.logs,
         )
 
     def settle(
@@ -94,10 +94,10 @@ class Findings:
         self._doubtful_files = doubtful_files
         self._candidates = collector.kept
         shown = LengthTally()
-        if self._straces is not None:
-            self._straces.match(collector.kept)
-        if self._logs is not None:
-            self._logs.match(collector.kept, self._straces.offset_of if self._straces is not None else lambda _: None)
+        if self.straces is not None:
+            self.straces.match(collector.kept)
+        if self.logs is not None:
+            self.logs.match(collector.kept, self.straces)
         for flow in self._candidates:
             stalled = self._judge(flow)
             if stalled or self._outcome.failed or self._show_all:
@@ -108,12 +108,12 @@ class Findings:
                 collector.knowledge.pair_of(flow).unshown += 1
         collector.kept = self._flows
         self._flows.sort(key=lambda flow: flow.id)
-        if self._straces is not None:
+        if self.straces is not None:
             for flow in self._flows:
                 case = self._case(flow)
                 if case.stalled is not None:
-                    self._straces.plan(case)
-            self._straces.record()
+                    self.straces.plan(case)
+            self.straces.record()
         return shown
 
     def flows(self) -> Sequence[Flow]:
@@ -143,10 +143,18 @@ class Findings:
 
     def explain(self, row: int) -> "list[Tried]":
         """Which rules were tried for a row, and why each held or did not; KeyError when there is no such row."""
+        return self._verdicts.explain(self._case(self.flow_of(row)))
+
+    def flow_of(self, row: int) -> Flow:
+        """The flow in ``row``; KeyError when there is no such row."""
         for flow in self._flows:
             if flow.id == row:
-                return self._verdicts.explain(self._case(flow))
+                return flow
         raise KeyError(row)
+
+    def case_of(self, flow: Flow) -> "Case":
+        """A shown flow on the table; valid until the next one is asked for."""
+        return self._case(flow)
 
     def _case(self, flow: Flow) -> "Case":
         """``flow`` with its measures, which hold until the next flow is asked for."""

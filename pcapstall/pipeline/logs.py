@@ -3,7 +3,7 @@
 Lines are shown and never judged: no verdict comes from here.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pcapstall.core.errors import InputError
@@ -12,16 +12,15 @@ from pcapstall.flows.flow import Flow
 from pcapstall.logs.lines import LogFile
 from pcapstall.logs.reader import read_log
 from pcapstall.logs.stamps import KIND_NAMES
-from pcapstall.match.log_clock import LogClock
-from pcapstall.match.log_lines import FlowLines, Lives, Placed, clock_of, lines_of_flows
-from pcapstall.match.offset import Offset
+from pcapstall.match.log_clock import BY_STRACE, LogClock
+from pcapstall.match.log_lines import FlowLines, InTime, Lives, Placed, clock_of, lines_of_flows, place
+from pcapstall.match.log_writes import clock_by_writes, keys_of
 from pcapstall.pipeline.given import GivenFile, files_of
+from pcapstall.pipeline.straces import Straces
 from pcapstall.report.model import FlowReport, LogLineReport, LogReport
 
 MAX_LINES: Final = 200
 """Lines that a flow's row has; the first ones of them."""
-OffsetOf = Callable[[str], Offset | None]
-"""The clock of the strace with this label."""
 
 
 class Logs:
@@ -49,19 +48,22 @@ class Logs:
         for source in self._sources:
             source.close()
 
-    def match(self, flows: Iterable[Flow], offset_of: OffsetOf, span_ns: tuple[int, int] | None = None) -> None:
-        """Read the logs for the lines about ``flows``, and for all that were written in ``span_ns``."""
+    def match(self, flows: Iterable[Flow], straces: Straces | None) -> None:
+        """Read the logs for the lines about ``flows``; ``straces`` may know the clocks of who wrote them."""
         lives = Lives(flows)
         for source in self._sources:
             label = self._labels[source.path]
-            strace = offset_of(label) if label is not None else None
+            host, strace = (straces.labelled(label) if straces is not None else None) or ("", None)
             known_ns = strace.ns if strace is not None and strace.consistent and strace.shown_ns is not None else 0
             try:
-                file = read_log(source, FlowLines(lives, known_ns, span_ns))
+                file = read_log(source, FlowLines(lives, known_ns))
             except InputError as error:
                 self.unreadable.append(error)
                 continue
-            clock = clock_of(file, lives, strace)
+            clock = clock_of(file, lives, strace, host)
+            if straces is not None and clock.source != BY_STRACE and file.kept:
+                keys = keys_of(file)
+                clock = clock_by_writes(clock, file, straces.written(keys), lives.middle_ns) if keys else clock
             self.read.append((file, clock))
             for flow_id, placed in lines_of_flows(file, clock, lives).items():
                 self._lines.setdefault(flow_id, []).extend(placed)
@@ -73,6 +75,16 @@ class Logs:
     def of_flow(self, flow_id: int) -> list[Placed]:
         """The lines about a flow, those with a time in its order, the others after them."""
         return sorted(self._lines.get(flow_id, ()), key=lambda placed: (placed.ns is None, placed.ns or 0))
+
+    def within(self, start_ns: int, end_ns: int, besides: Sequence[Placed]) -> list[Placed]:
+        """All lines of that time but those ``besides``, in one more pass over the logs."""
+        known = {(placed.file.path, placed.line.number) for placed in besides}
+        sources = {source.path: source for source in self._sources}
+        found = []
+        for file, clock in self.read:
+            again = read_log(sources[file.path], InTime(clock, start_ns, end_ns))
+            found += [place(file, line, clock, False) for line in again.kept if (file.path, line.number) not in known]
+        return found
 
     def complete(self, flow: Flow, row: FlowReport) -> FlowReport:
         """The row with its lines."""

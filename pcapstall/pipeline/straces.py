@@ -7,7 +7,7 @@ intervals that stalled. What it means is judged in `diagnose.process`.
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from pcapstall.core.errors import InputError
@@ -24,6 +24,8 @@ from pcapstall.report.model import FlowReport, ProcessReport, StraceReport
 from pcapstall.strace.family import Strace, open_straces
 from pcapstall.strace.index import index_strace
 from pcapstall.strace.recorder import record
+from pcapstall.strace.window import Window
+from pcapstall.strace.written import find_written
 
 SCENES_MAX: Final = 2_000
 """So many stalls are looked at in straces, the longest of a report first."""
@@ -72,7 +74,7 @@ class Straces:
 
     def plan(self, case: Case) -> None:
         """Note that a stalled flow wants to be looked at."""
-        client, server = self._of(case.flow, True), self._of(case.flow, False)
+        client, server = self.end_of(case.flow, True), self.end_of(case.flow, False)
         match = responsible(case, client[0] if client else None, server[0] if server else None)
         chosen = client if client and match is client[0] else server
         if match is None or chosen is None:
@@ -101,7 +103,7 @@ class Straces:
 
     def complete(self, flow: Flow, row: FlowReport, verdict: Verdict | None) -> FlowReport:
         """The row with what only straces know of."""
-        found = self._of(flow, True) or self._of(flow, False)
+        found = self.end_of(flow, True) or self.end_of(flow, False)
         way = found[0].way if found else None
         if not isinstance(verdict, ProcessVerdict):
             return row._replace(match=way) if way else row
@@ -116,14 +118,38 @@ class Straces:
         """One for each strace."""
         return [self._report(strace, matching) for strace, matching in zip(self._straces, self._matchings, strict=True)]
 
-    def offset_of(self, label: str) -> Offset | None:
-        """The clock of the strace that the user calls ``label``."""
+    def labelled(self, label: str | None) -> tuple[str, Offset] | None:
+        """The strace that the user calls ``label``, and its clock; None when there is none."""
         for strace, matching in zip(self._straces, self._matchings, strict=True):
-            if self._label(strace) == label:
-                return matching.offset
+            if label is not None and self._label(strace) == label and matching.offset is not None:
+                return strace.name, matching.offset
         return None
 
-    def _of(self, flow: Flow, is_client: bool) -> tuple[Match, Matching] | None:
+    def written(self, keys: Mapping[bytes, object]) -> dict[bytes, tuple[int, Offset, str]]:
+        """When each of these texts was written, by the clock of the strace that shows it, that clock and strace."""
+        found: dict[bytes, tuple[int, Offset, str]] = {}
+        for strace, matching in zip(self._straces, self._matchings, strict=True):
+            offset = matching.offset
+            if offset is None or not offset.consistent or not matching.index.coverage.has_times:
+                continue
+            for key, call in find_written(strace, keys).items():
+                found.setdefault(key, (call.start_ns, offset, strace.name))
+        return found
+
+    def strace_of(self, matching: Matching) -> Strace:
+        """The files that ``matching`` is of."""
+        return next(strace for strace, other in zip(self._straces, self._matchings, strict=True) if other is matching)
+
+    def label_of(self, matching: Matching) -> str | None:
+        """What the user calls it."""
+        return self._label(self.strace_of(matching))
+
+    def observe(self, matching: Matching, windows: list[Window]) -> None:
+        """Fill in ``windows``, in one more pass."""
+        record(self.strace_of(matching), windows)
+
+    def end_of(self, flow: Flow, is_client: bool) -> tuple[Match, Matching] | None:
+        """The socket that is this end of ``flow``; None when none is known."""
         return self._ends.get((int(flow.id), is_client))
 
     def _open(self, paths: list[str]) -> list[Strace]:

@@ -9,7 +9,7 @@ from pcapstall.core.times import HOUR, MINUTE, format_span, format_utc
 from pcapstall.report.model import LogReport
 
 _SOURCES: Final = {
-    "lines": "by {lines} that name flows",
+    "lines": "by {lines} that name{s} flows",
     "strace": "by the strace with the same label",
     "writes": "by {lines} that a strace shows being written",
 }
@@ -39,7 +39,7 @@ def _clock(log: LogReport) -> str:
     if log.stamps is None:
         return "no stamp in any of these" if log.about_flows else ""
     lines = _count(log.matched_lines, "line")
-    source = _SOURCES.get(log.clock_source, "").format(lines=lines)
+    source = _SOURCES.get(log.clock_source, "").format(lines=lines, s="s" if log.matched_lines == 1 else "")
     if log.clock_source == "nothing":
         return f"its stamps ({log.stamps}) cannot be placed: no line names one flow; their order is all there is"
     if log.start_ns is not None:
@@ -51,7 +51,8 @@ def _clock(log: LogReport) -> str:
     if log.clock_error_ns is None:
         said.append("no line tells whether its clock and the capture's agree")
     elif abs(offset) <= log.clock_error_ns:
-        said.append(f"its clock and the capture's agree within {format_span(log.clock_error_ns)}")
+        by = f", {source}" if source and log.zone_ns is None else ""
+        said.append(f"its clock and the capture's agree within {format_span(log.clock_error_ns)}{by}")
     else:
         side = "behind" if offset > 0 else "ahead"
         said.append(f"its clock is {format_span(abs(offset))} {side}{_error(log)}" + (f", {source}" if source else ""))

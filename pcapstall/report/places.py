@@ -62,6 +62,10 @@ class Places:
             places.append(f"{len(evidence.strace) - MOST_LINES} more lines")
         return "; ".join(places)
 
+    def of_row(self, frames: Sequence[int], file: int | None, lines: Sequence[str]) -> str:
+        """The same for a row of a timeline: ``frames 83, 85``, ``client.strace:66, 70``."""
+        return self.of_evidence(Evidence("", list(frames), file, list(lines)))
+
     def _lines(self, lines: Sequence[str]) -> list[str]:
         """The lines of each file behind its name: ``client.strace:66, 70``."""
         by_file: dict[str, list[str]] = {}

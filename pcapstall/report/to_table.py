@@ -97,7 +97,7 @@ def table_lines(grid: Grid, options: RenderOptions) -> Iterator[str]:
 
 def fitted(grid: Grid, options: RenderOptions) -> Grid:
     """The grid made to fit the options' width in their style."""
-    return grid.fitted(options.width, lambda columns: _overhead(options.style, columns))
+    return grid.fitted(options.width, lambda columns: drawn_width(options.style, columns))
 
 
 def drawn_lines(grid: Grid, options: RenderOptions) -> list[str]:
@@ -139,7 +139,7 @@ def draw(headers: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequ
     return "\n".join(line.rstrip() for line in str(drawn).splitlines())
 
 
-def _overhead(style: str, columns: int) -> int:
+def drawn_width(style: str, columns: int) -> int:
     """What a table of ``columns`` columns in this style takes besides the cells."""
     drawn = draw(["x"] * columns, [["x"] * columns], ["left"] * columns, style)
     return max(map(display_width, drawn.splitlines())) - columns

@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.core.frames import file_of, frame_of
+from pcapstall.core.frames import file_of, frame_of, frame_ref
 from pcapstall.strace.body import KIND_NAMES, UNREAD
 from pcapstall.strace.clock import NAMES
 from pcapstall.strace.family import Lines, Strace
@@ -128,6 +128,14 @@ class Index:
             if member.index == file_of(ref):
                 return f"{member.source.path}:{frame_of(ref)}"
         return f"?:{frame_of(ref)}"
+
+    def find(self, where: str) -> int:
+        """The reference of a line that `where` named; 0 when it is of another file."""
+        path, _, number = where.rpartition(":")
+        for member in self.strace.members:
+            if member.source.path == path and number.isdecimal():
+                return int(frame_ref(member.index, int(number)))
+        return 0
 
 
 def index_strace(strace: Strace) -> Index:

@@ -89,7 +89,7 @@ def test_help_and_version_as_processes() -> None:
     ("arguments", "hint"),
     [
         ([], "Usage: pcapstall"),
-        (["nosuch"], "there is no command nosuch; there are report, summary"),
+        (["nosuch"], "there is no command nosuch; there are report, timeline, summary"),
         (["reprot", "a b.pcap"], "there is no command reprot; did you mean: pcapstall report 'a b.pcap'\n"),
         ([REFUSED, "--all"], f"{REFUSED} is no command; to have its report: pcapstall report {REFUSED} --all\n"),
         (["gone.pcap"], "gone.pcap is no command; to have its report: pcapstall report gone.pcap\n"),

@@ -441,7 +441,7 @@ class TestLogs:
         made = data(capsys, str(self.STALLED / "capture.pcap"), *self.given("outbound", "inbound"))
         assert [(log["label"], log["lines"], log["unread"], log["clock_source"]) for log in made["logs"]] == [
             ("outbound", 46, 0, "strace"),
-            ("inbound", 12, 0, "lines"),
+            ("inbound", 12, 0, "writes"),
         ]
         (flow,) = [flow for flow in made["flows"] if flow["client"].endswith(":34506")]
         places = [line["where"].rpartition("/")[2] for line in flow["logs"]]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from pcapstall.core.times import format_span
-from pcapstall.diagnose.process.scene import POLLS, READS, Scene, StraceFact
+from pcapstall.diagnose.process.scene import Scene, StraceFact
 from pcapstall.strace import syscalls as sc
+from pcapstall.strace.call_names import POLLS, READS
 from pcapstall.strace.model import Thread
 from pcapstall.strace.window import Activity, Event, Note, Spent
 

@@ -5,10 +5,11 @@ The longest of the three is the stage that was late. A late accept is the proces
 
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.process.finding import LATE_ACCEPT, LATE_READ, SLOW_HANDLING, Finding, WrittenEarly
-from pcapstall.diagnose.process.scene import ACCEPTS, POLLS, READS, WRITES, Scene, StraceFact, union_ns
+from pcapstall.diagnose.process.scene import Scene, StraceFact, union_ns
 from pcapstall.diagnose.process.sender import not_traced
 from pcapstall.diagnose.process.trust import Limits
 from pcapstall.diagnose.verdict import MEDIUM
+from pcapstall.strace.call_names import ACCEPTS, POLLS, READS, WRITES
 from pcapstall.strace.model import Thread
 
 

@@ -20,14 +20,6 @@ HELLO_STAGES: Final = ("ack_ch", "ch_span", "hrr_ch2", "sh_cfin")
 ANSWER_STAGES: Final = ("ch_sh", "ch2_sh")
 """Stages in which the other end does."""
 
-WRITES: Final = frozenset(
-    "write send writev pwritev pwritev2 sendto sendmsg sendmmsg sendfile sendfile64 splice".split()
-)
-READS: Final = frozenset("read recv readv preadv preadv2 recvfrom recvmsg recvmmsg".split())
-POLLS: Final = frozenset(
-    "epoll_wait epoll_pwait epoll_pwait2 epoll_wait_old poll ppoll select pselect6 _newselect".split()
-)
-ACCEPTS: Final = frozenset(("accept", "accept4"))
 
 _MAX_PAD_NS: Final = 50_000_000
 

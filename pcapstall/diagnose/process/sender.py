@@ -14,9 +14,10 @@ from pcapstall.diagnose.process.finding import (
     Finding,
     WrittenEarly,
 )
-from pcapstall.diagnose.process.scene import WRITES, Scene, StraceFact, union_ns
+from pcapstall.diagnose.process.scene import Scene, StraceFact, union_ns
 from pcapstall.diagnose.process.trust import Limits, set_limits
 from pcapstall.diagnose.verdict import MEDIUM
+from pcapstall.strace.call_names import WRITES
 from pcapstall.strace.model import Thread
 from pcapstall.strace.syscalls import EPOLL, POLLING
 from pcapstall.strace.waits import CTL_ADD, EPOLLET, EPOLLIN, EPOLLONESHOT, EPOLLOUT, mask_text

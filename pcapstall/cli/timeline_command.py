@@ -1,0 +1,96 @@
+"""`pcapstall timeline`: what happened to one flow, packets, system calls and log lines in one order.
+
+Checks all arguments before anything is read, then reads, picks the flow and renders its timeline.
+"""
+
+import click
+
+from pcapstall.cli import destination, options, terminal
+from pcapstall.cli.main import OK, UNREADABLE_INPUT
+from pcapstall.cli.reading import check_inputs, read
+from pcapstall.cli.stages import stages
+from pcapstall.pipeline import Analysis, Options
+from pcapstall.pipeline.given import parse_given
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.render import parse_format
+from pcapstall.report.selector import compile_selector, the_only_one
+from pcapstall.report.thresholds import parse_thresholds
+from pcapstall.report.timeline import Timeline
+
+
+@click.command("timeline")
+@options.add_options(
+    options.captures_argument,
+    click.option(
+        "--flow",
+        "selector",
+        required=True,
+        metavar="SELECTOR",
+        help="Which flow: its row in pcapstall report, 10.0.0.1:34506, 10.0.0.1:34506-10.0.0.2:443, or a filter.",
+    ),
+    options.strace_option,
+    options.log_option,
+    options.format_option,
+    options.output_option,
+    click.option("--all", "everything", is_flag=True, help="Every packet, call and log line of the time of the flow."),
+    options.slow_option,
+    options.at_option,
+    options.tls_option,
+)
+def command(
+    captures: tuple[str, ...],
+    selector: str,
+    straces: tuple[str, ...],
+    logs: tuple[str, ...],
+    wanted: str,
+    output: str | None,
+    everything: bool,
+    slow: tuple[str, ...],
+    at: str | None,
+    tls_ports: tuple[int, ...],
+) -> int:
+    """Tell what happened to one flow of CAPTURE: packets, calls of both ends and log lines in one order.
+
+    CAPTURE is as in pcapstall report. Only key events are told unless --all is given; repeated ones are one row.
+
+    \b
+    Exit status: 0 done, 2 wrong usage or no such flow, 3 an input cannot be read.
+    """
+    wanted = options.chosen_format(wanted, output)
+    parse_format(wanted)
+    compile_selector(selector)
+    given = {name: [parse_given(text) for text in texts] for name, texts in (("strace", straces), ("log", logs))}
+    thresholds_ns = parse_thresholds(slow)
+    check_inputs(captures)
+    destination.check(output, [*captures, *(file.path for files in given.values() for file in files)])
+    made: list[Timeline] = []
+
+    def make(analysis: Analysis) -> None:
+        from pcapstall.pipeline.timeline import timeline_of
+
+        if analysis.captures:
+            stages("putting the timeline together")
+            made.append(timeline_of(analysis, the_only_one(analysis.flows, selector), captures, everything))
+
+    analysis = read(
+        captures,
+        Options(
+            thresholds_ns=thresholds_ns,
+            at=at or "",
+            tls_ports=frozenset(tls_ports),
+            all_flows=True,
+            straces=given["strace"],
+            logs=given["log"],
+        ),
+        make,
+    )
+    for error in analysis.unreadable:
+        destination.complain(error)
+    for timeline in made:
+        from pcapstall.report.timeline_render import render_timeline
+
+        with destination.opened(output) as out:
+            stages("writing")
+            look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out))
+            render_timeline(timeline, out, wanted, look)
+    return UNREADABLE_INPUT if analysis.unreadable else OK

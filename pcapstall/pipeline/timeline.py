@@ -1,0 +1,229 @@
+"""The timeline of one flow: its packets, the calls of both ends and the logs' lines, put together in one order.
+
+Called while the straces of an analysis are still open. What is told of each is made in `match`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pcapstall.capture.source import Stop
+from pcapstall.core.frames import file_of, frame_of
+from pcapstall.flows.flow import Flow
+from pcapstall.match.call_moments import call_moments
+from pcapstall.match.end_trace import EndTrace
+from pcapstall.match.ends import End
+from pcapstall.match.log_moments import log_moments
+from pcapstall.match.matching import Matching
+from pcapstall.match.moments import CALL, Moment, join
+from pcapstall.match.packet_moments import packet_moments
+from pcapstall.match.thread_moments import thread_moments
+from pcapstall.pipeline.analysis import Analysis
+from pcapstall.pipeline.findings import Findings
+from pcapstall.pipeline.packets import packets_of
+from pcapstall.pipeline.straces import Straces
+from pcapstall.report.model import FlowReport, LogLineReport
+from pcapstall.report.places import short_names
+from pcapstall.report.timeline import Timeline, TimelineRow
+from pcapstall.report.untrusted import shorten
+from pcapstall.strace.excerpt import Excerpt, excerpts
+from pcapstall.strace.leader import EPOCH
+from pcapstall.strace.window import Window, window_of
+
+_BEFORE_NS: Final = 100_000_000
+"""So long before the first packet a socket may have been made, and read after the last one."""
+_AFTER_NS: Final = 2_000_000_000
+_ARGUMENTS: Final = 48
+"""Characters of a call's arguments that are told."""
+MAX_ROWS: Final = 400
+"""Rows without ``--all``: the first ones."""
+
+
+@dataclass(slots=True)
+class _Made:
+    """What was found so far."""
+
+    moments: list[Moment] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+
+def timeline_of(
+    analysis: Analysis, row: FlowReport, captures: Sequence[str], everything: bool, stop: Stop | None = None
+) -> Timeline:
+    """The timeline of the flow in ``row``; ``everything`` also holds what is not key to it."""
+    findings = analysis.findings
+    assert findings is not None
+    flow = findings.flow_of(row.id)
+    names = {True: "client", False: "server"}
+    made = _Made()
+    if findings.straces is not None:
+        _add_calls(made, findings, findings.straces, flow, row, names, everything)
+    packets, missing = packets_of(flow, captures, stop)
+    made.notices += [missing] if missing else []
+    made.moments += packet_moments(flow, packets, names[True], names[False])
+    untimed = _add_logs(made, findings, flow, row, everything)
+    ordered = join(moment for moment in made.moments if moment.key or everything)
+    if len(ordered) > MAX_ROWS and not everything:
+        made.notices.append(f"{len(ordered) - MAX_ROWS} more rows are left out: --all has them, -o FILE takes them.")
+        ordered = ordered[:MAX_ROWS]
+    zero_ns = int(flow.syn_ns if flow.syn_ref else flow.first_ns)
+    rests_on = _Evidence(row)
+    return Timeline(
+        analysis,
+        row,
+        zero_ns,
+        [_row(number, moment, zero_ns, rests_on) for number, moment in enumerate(ordered, 1)],
+        everything,
+        made.notices,
+        untimed,
+    )
+
+
+def _add_calls(
+    made: _Made,
+    findings: Findings,
+    straces: Straces,
+    flow: Flow,
+    row: FlowReport,
+    names: dict[bool, str],
+    everything: bool,
+) -> None:
+    """The calls of each end of which there is a strace; ``names`` learns what the ends are called."""
+    for is_client in (True, False):
+        found = straces.end_of(flow, is_client)
+        if found is None:
+            continue
+        match, matching = found
+        names[is_client] = straces.label_of(matching) or names[is_client]
+        path, offset = matching.index.strace.name, matching.offset
+        if not _has_time(matching):
+            made.notices.append(f"The calls of {path} cannot be placed: nothing ties its clock to the capture's.")
+            continue
+        if offset is None:
+            made.notices.append(f"Nothing shows whether the clocks of {path} and the capture agree; they are taken to.")
+        offset_ns = offset.ns if offset is not None else 0
+        sockets = [match.socket, *([match.socket.listener] if match.socket.listener is not None else [])]
+        life = window_of(
+            sockets, int(flow.first_ns) - offset_ns - _BEFORE_NS, int(flow.last_ns) - offset_ns + _AFTER_NS
+        )
+        stall = _stall(findings, flow, life, offset_ns)
+        trace = EndTrace(names[is_client], match, matching, life, stall)
+        straces.observe(matching, [window for window in (life, stall) if window is not None])
+        own = [*call_moments(trace), *thread_moments(trace)]
+        own += _from_lines(made, straces, trace, own, row, life, everything)
+        made.moments += own
+
+
+def _has_time(matching: Matching) -> bool:
+    """Whether the calls of a strace have times by the capture's clock."""
+    if matching.offset is None:
+        return matching.index.clock_kind == EPOCH
+    return matching.offset.consistent and matching.index.coverage.has_times
+
+
+def _stall(findings: Findings, flow: Flow, life: Window, offset_ns: int) -> Window | None:
+    """A window over the interval that stalled."""
+    case = findings.case_of(flow)
+    if case.stalled is None:
+        return None
+    return Window(case.start_ns - offset_ns, case.end_ns - offset_ns, set(life.sockets), set(life.processes))
+
+
+def _from_lines(
+    made: _Made,
+    straces: Straces,
+    trace: EndTrace,
+    known: Sequence[Moment],
+    row: FlowReport,
+    life: Window,
+    everything: bool,
+) -> list[Moment]:
+    """Lines that the verdict rests on and that are no row yet; with ``everything`` all lines of the flow's time."""
+    index = trace.matching.index
+    shown = {line for moment in known for line in moment.lines}
+    wanted = {ref for fact in row.evidence for line in fact.strace if line not in shown and (ref := index.find(line))}
+    span = (int(life.start_ns), int(life.end_ns)) if everything else None
+    if not wanted and span is None:
+        return []
+    found, left_out = excerpts(straces.strace_of(trace.matching), wanted, span)
+    if left_out:
+        made.notices.append(f"{left_out} more calls of {index.strace.name} are left out.")
+    covers = {pair: moment for moment in known for pair in moment.covers}
+    tids = {int(thread.tid) for thread in index.threads if thread.process and thread.process.number in life.processes}
+    moments = []
+    for excerpt in found:
+        folded = covers.get((excerpt.tid, excerpt.name))
+        if excerpt.ref in wanted or excerpt.end_ref in wanted:
+            if folded is not None and not everything:
+                folded.evidence = True
+                continue
+            moments.append(_told(trace, excerpt))
+        elif excerpt.tid in tids and index.where(excerpt.ref) not in shown:
+            moments.append(_told(trace, excerpt))
+            moments[-1].key = False
+    return moments
+
+
+def _told(trace: EndTrace, excerpt: Excerpt) -> Moment:
+    """``recvfrom(9) = 26``, with the rest of its arguments beside it."""
+    event, remark = excerpt.text, ""
+    if excerpt.name:
+        first, _, remark = excerpt.text.partition(", ")
+        event = f"{excerpt.name}({first}) = {excerpt.result}"
+    moment = trace.moment(
+        excerpt.start_ns, None, event, excerpt.ref, excerpt.end_ref, remark=shorten(remark, _ARGUMENTS)
+    )
+    moment.actor = f"{trace.name} {excerpt.tid}" if excerpt.tid else trace.name
+    if excerpt.end_ns > excerpt.start_ns:
+        moment.until_ns = moment.ns + excerpt.end_ns - excerpt.start_ns
+    return moment
+
+
+def _add_logs(made: _Made, findings: Findings, flow: Flow, row: FlowReport, everything: bool) -> list[LogLineReport]:
+    """The lines about the flow; with ``everything`` also what the logs hold of its time. Those without a time."""
+    logs = findings.logs
+    if logs is None:
+        return []
+    names = short_names(file.path for file, _ in logs.read)
+    end = End(flow, True)
+    about = logs.of_flow(int(flow.id))
+    made.moments += log_moments(about, names, [end.local, end.peer], True)
+    if everything:
+        others = logs.within(int(flow.first_ns) - _BEFORE_NS, int(flow.last_ns) + _AFTER_NS, about)
+        made.moments += log_moments(others, names, [end.local, end.peer], False)
+    return [line for line in row.logs or () if line.ns is None]
+
+
+class _Evidence:
+    """What the verdict on a flow rests on."""
+
+    def __init__(self, row: FlowReport) -> None:
+        self._frames = {(fact.file, frame) for fact in row.evidence for frame in fact.frames}
+        self._lines = {line for fact in row.evidence for line in fact.strace}
+
+    def has(self, moment: Moment) -> bool:
+        """Whether ``moment`` is among it."""
+        if moment.source == CALL:
+            return moment.evidence or not self._lines.isdisjoint(moment.lines)
+        return any((int(file_of(ref)), int(frame_of(ref))) in self._frames for ref in moment.frames)
+
+
+def _row(number: int, moment: Moment, zero_ns: int, rests_on: _Evidence) -> TimelineRow:
+    file = int(file_of(moment.frames[0])) if moment.frames else None
+    return TimelineRow(
+        id=number,
+        ns=moment.ns,
+        since_syn_ns=moment.ns - zero_ns,
+        error_ns=moment.error_ns,
+        unsure=moment.unsure,
+        until_ns=moment.until_ns,
+        count=moment.count,
+        source=moment.source,
+        event=moment.event,
+        actor=moment.actor,
+        remark=moment.remark,
+        evidence=rests_on.has(moment),
+        frames=[int(frame_of(ref)) for ref in moment.frames if int(file_of(ref)) == file],
+        file=file,
+        lines=moment.lines,
+    )

@@ -1,0 +1,87 @@
+"""The cells of a timeline's table, as text that is not yet escaped: what every format shows of a row.
+
+The columns are ID, Time, Since SYN, Event, Actor and Remarks. How they are drawn is each format's.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from pcapstall.core.times import DAY, MS, format_ms, format_utc
+from pcapstall.report.happening import what_happened
+from pcapstall.report.places import Places
+from pcapstall.report.timeline import Timeline, TimelineRow
+
+NAMES: Final = ("ID", "Time", "Since SYN", "Event", "Actor", "Remarks")
+RIGHT: Final = frozenset(("ID", "Since SYN"))
+RESTS: Final = "*"
+"""After the ID of a row that the verdict rests on."""
+UNSURE: Final = "~"
+"""Before the time of a row that may belong before or after the one beside it."""
+
+
+def headline(timeline: Timeline) -> str:
+    """The flow and the verdict on it."""
+    flow = timeline.flow
+    sni = f" ({flow.sni})" if flow.sni else ""
+    if flow.verdict:
+        said = flow.verdict
+    elif flow.stalled or flow.failed:
+        said = what_happened(flow)
+    else:
+        said = f"no stall, {flow.tls_outcome or flow.tcp_outcome}"
+    return f"Flow {flow.id}, {flow.client} -> {flow.server}{sni}: {said.rstrip('.')}."
+
+
+def cells(timeline: Timeline) -> Iterator[list[str]]:
+    """The rows, a text for each of `NAMES`."""
+    places = Places(timeline.report)
+    for row in timeline.rows:
+        yield [
+            f"{row.id}{RESTS if row.evidence else ''}",
+            _time_of_day(row.ns),
+            f"{UNSURE if row.unsure else ''}{format_ms(row.since_syn_ns)}",
+            row.event,
+            row.actor,
+            _remarks(timeline, row, places),
+        ]
+
+
+def _remarks(timeline: Timeline, row: TimelineRow, places: Places) -> str:
+    said = [row.remark] if row.remark else []
+    if row.until_ns is not None and row.count > 1 and row.until_ns - row.ns >= MS:
+        said.append(f"until {format_ms(row.until_ns - timeline.zero_ns)}")
+    place = places.of_row(row.frames, row.file, row.lines)
+    return " ".join(filter(None, ("; ".join(said), f"[{place}]" if place else "")))
+
+
+def _time_of_day(ns: int) -> str:
+    """``07:24:11.444``, cut to the millisecond: the microseconds are in the column beside it."""
+    ticks = ns % DAY // MS
+    minutes, rest = divmod(ticks, 60_000)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{rest // 1000:02d}.{rest % 1000:03d}"
+
+
+def legend(timeline: Timeline) -> str:
+    """What the marks and times mean."""
+    zero = "the SYN" if timeline.flow.events.get("syn") else "the first packet"
+    said = [f"Times are UTC by the capture's clock; since {zero} ({format_utc(timeline.zero_ns)}), in ms."]
+    if any(row.evidence for row in timeline.rows):
+        said.append(f"{RESTS}: the verdict rests on it.")
+    if any(row.unsure for row in timeline.rows):
+        said.append(f"{UNSURE}: the clocks do not tell whether it was before or after the row beside it.")
+    if not timeline.everything:
+        said.append("These are the key events: --all has every packet, call and log line of that time.")
+    return " ".join(said)
+
+
+def untimed(timeline: Timeline) -> list[str]:
+    """The lines of logs without a time, in their order; the first few."""
+    places = Places(timeline.report)
+    lines = [f"{line.text} [{places.of_row([], None, [line.where])}]" for line in timeline.untimed[:_UNTIMED]]
+    if len(timeline.untimed) > _UNTIMED:
+        lines.append(f"and {len(timeline.untimed) - _UNTIMED} more")
+    return lines
+
+
+_UNTIMED: Final = 20
+UNTIMED_TITLE: Final = "Lines of logs about it whose time is not known, in their order:"

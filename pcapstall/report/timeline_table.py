@@ -1,0 +1,90 @@
+"""A timeline on a terminal: the verdict, what was read, and the table, whose cells are wrapped to fit.
+
+Where there is no terminal the table is as wide as a ticket takes it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pcapstall.report import prose
+from pcapstall.report.options import RenderOptions
+from pcapstall.report.timeline import Timeline
+from pcapstall.report.timeline_cells import NAMES, RIGHT, UNTIMED_TITLE, cells, headline, legend, untimed
+from pcapstall.report.to_table import BOLD, DIM, LEGEND_WIDTH, RED, WITH_UNIT, YELLOW, draw, drawn_width, paint, wrap
+from pcapstall.report.untrusted import display_width, printable
+
+_NARROW: Final = 90
+"""On less, the time of day is left out: the time since the SYN says as much."""
+_LEAST: Final = 12
+"""Columns that events and remarks have at least."""
+_ACTOR: Final = 15
+_ACTOR_NARROW: Final = 10
+_GLUE: Final = "\x00"
+"""Stands for a space that no line may break at; never in printable text."""
+_BREAKS: Final = re.compile(r"(?<=[|,/:=&;])(?=[^\s/])")
+"""Where a long word may be broken: between flags, parts of a path, a name and its value."""
+
+
+def table_lines(timeline: Timeline, options: RenderOptions) -> Iterator[str]:
+    """The whole page."""
+    width = options.width or LEGEND_WIDTH
+    color = RED if timeline.flow.stalled else YELLOW if timeline.flow.failed else BOLD
+    for line in wrap(printable(headline(timeline)), width):
+        yield paint(line, color, options)
+    yield ""
+    yield from _table(timeline, options, width)
+    yield from (paint(line, DIM, options) for line in wrap(printable(legend(timeline)), width, "  "))
+    lines = untimed(timeline)
+    if lines:
+        yield ""
+        yield UNTIMED_TITLE
+        for line in lines:
+            yield from wrap(f"- {printable(line)}", width, "  ")
+    yield ""
+    for fact in [*timeline.notices, *prose.what_was_read(timeline.report)]:
+        for line in wrap(printable(fact), width, "  "):
+            yield paint(line, YELLOW if fact.startswith("Warning: ") else "", options)
+
+
+def _table(timeline: Timeline, options: RenderOptions, width: int) -> Iterator[str]:
+    rows = [[printable(cell) for cell in row] for row in cells(timeline)]
+    names = list(NAMES)
+    if width < _NARROW:
+        names.remove("Time")
+        rows = [[cell for name, cell in zip(NAMES, row, strict=True) if name != "Time"] for row in rows]
+    widths = _widths(names, rows, width - drawn_width(options.style, len(names)))
+    wrapped = [["\n".join(_fit(cell, wide)) for cell, wide in zip(row, widths, strict=True)] for row in rows]
+    alignments = ["right" if name in RIGHT else "left" for name in names]
+    yield from draw(names, wrapped, alignments, options.style).splitlines()
+
+
+def _widths(names: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Columns for each: times in full, actors up to a point, the rest for events and remarks."""
+    natural = [max([len(name), *(display_width(row[at]) for row in rows)]) for at, name in enumerate(names)]
+    widths = dict(zip(names, natural, strict=True))
+    widths["Actor"] = min(widths["Actor"], _ACTOR if "Time" in widths else _ACTOR_NARROW)
+    left = room - sum(wide for name, wide in widths.items() if name not in ("Event", "Remarks"))
+    event = min(widths["Event"], max(left * 9 // 20, _LEAST))
+    remarks = min(widths["Remarks"], max(left - event, _LEAST))
+    widths["Event"] = min(widths["Event"], max(left - remarks, event))
+    widths["Remarks"] = remarks
+    return [widths[name] for name in names]
+
+
+def _fit(cell: str, width: int) -> list[str]:
+    """``cell`` in lines of at most ``width`` columns; a word that is longer is broken, between its parts if it can."""
+    lines = [""]
+    for word in WITH_UNIT.sub(_GLUE, cell).split(" "):
+        pieces = [word] if display_width(word) <= width else _BREAKS.split(word)
+        space = " " if lines[-1] else ""
+        for piece in pieces:
+            if display_width(lines[-1]) + len(space) + display_width(piece) > width and lines[-1]:
+                lines.append("")
+                space = ""
+            while display_width(piece) > width:
+                lines[-1], piece = piece[:width], piece[width:]
+                lines.append("")
+            lines[-1] += space + piece
+            space = ""
+    return [line.replace(_GLUE, " ") for line in lines]
