@@ -148,6 +148,11 @@ def test_the_readme_leads_to_every_page() -> None:
     assert [page for page in pages if f"]({page})" not in text] == []
 
 
+def test_the_readme_shows_every_command() -> None:
+    shown = {example.arguments[0] for example in EXAMPLES if example.page == "README.md"}
+    assert shown >= set(COMMANDS)
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     wrong = [
         f"{page.relative_to(ROOT)}: {target}"
