@@ -11,7 +11,7 @@ from mypy_extensions import i64
 from pcapstall.capture.cursor import RecordCursor
 from pcapstall.capture.info import CaptureInfo, CaptureWarning
 from pcapstall.capture.reader import MAX_NS, FileCursor
-from pcapstall.capture.ring import Ring
+from pcapstall.capture.ring import BATCH_NS, Ring
 from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError
 
@@ -141,11 +141,29 @@ class Captures(RecordCursor):
         """
         if cursor.ts_ns - self._prev_ns > _YEAR_NS:
             return
+        if self._ring.files[cursor.file_index].in_batches and not self._is_late(cursor):
+            return
         self._wait(cursor)
         while self._next_file < len(self._ring.files) and self._first_of_next() < cursor.ts_ns:
             if not self._admit():
                 break
         self._choose()
+
+    def _is_late(self, cursor: FileCursor) -> bool:
+        """Whether a record is later than one of another file that it can be compared with.
+
+        A batch of one interface may stand before an earlier one of another: then stamps of one interface count, or such
+        as no batch is long.
+        """
+        ts_ns: i64 = cursor.ts_ns
+        for other in self._waiting:
+            if other.ts_ns < ts_ns and (other.interface == cursor.interface or ts_ns - other.ts_ns > BATCH_NS):
+                return True
+        if self._next_file >= len(self._ring.files):
+            return False
+        file = self._ring.files[self._next_file]
+        first_ns: i64 = file.firsts.get(cursor.interface, file.first_ns + BATCH_NS)
+        return first_ns < ts_ns
 
     def _first_of_next(self) -> i64:
         """Stamp of the first record of the file that comes next; MAX_NS when there is no such file."""

@@ -8,6 +8,7 @@ import glob
 import os
 import stat
 from collections.abc import Iterable
+from functools import cmp_to_key
 from typing import Final
 
 from pcapstall.capture.info import CaptureInfo, CaptureWarning
@@ -16,6 +17,10 @@ from pcapstall.capture.reader import MAX_NS, FileCursor
 from pcapstall.capture.source import STDIN, Stop
 from pcapstall.core.errors import InputError
 
+BATCH_NS: Final = 2_000_000_000
+"""Records of several interfaces are out of order by less than this."""
+_LOOK_MAX: Final = 2000
+"""Records in which the first one of each interface is looked for."""
 _KEEP_OPEN: Final = 4
 """So few files are not worth closing and opening again."""
 
@@ -28,7 +33,11 @@ class RingFile:
         self.cursor = cursor
         """The closed cursor of a file that is not being read still knows what was read."""
         self.first_ns: int = MAX_NS
-        """Stamp of its first record; MAX_NS without one, so that it comes last."""
+        """The earliest of ``firsts``; MAX_NS without one, so that it comes last."""
+        self.firsts: dict[int, int] = {}
+        """Stamp of the first record of each interface, of those that soon come."""
+        self.in_batches = False
+        """Whether its records are in the order of time only interface by interface."""
         self.size = cursor.source.total_bytes
         self.index = 0
         self.reopens = False
@@ -67,7 +76,7 @@ class Ring:
             if not self._is_double(name):
                 self._open(name, len(names))
         # A stable sort: files without a stamp keep the order in which they were named.
-        self.files.sort(key=lambda file: file.first_ns)
+        self.files.sort(key=cmp_to_key(_order))
         for index, file in enumerate(self.files):
             file.index = index
             file.cursor.set_file_index(index)
@@ -133,8 +142,35 @@ class Ring:
         file.looked_at = True
         file.has_record = cursor.next()
         if file.has_record and cursor.unstamped < cursor.packets:
-            file.first_ns = int(cursor.ts_ns)
+            file.firsts[int(cursor.interface)] = file.first_ns = int(cursor.ts_ns)
         # A pipe cannot be opened twice.
-        if count > _KEEP_OPEN and file.has_record and file.size is not None and path not in STDIN:
+        if not file.has_record or file.size is None or path in STDIN:
+            return
+        interfaces = len(cursor.info().interfaces)
+        if interfaces > 1:
+            self._look_on(file, interfaces)
+        if count > _KEEP_OPEN or interfaces > 1:
             cursor.close()
             file.reopens = True
+
+    def _look_on(self, file: RingFile, interfaces: int) -> None:
+        """dumpcap writes a batch of each interface in turns, so the first record need not be the earliest."""
+        file.in_batches = True
+        cursor = file.cursor
+        for _ in range(_LOOK_MAX):
+            if len(file.firsts) >= interfaces or not cursor.next():
+                break
+            file.firsts.setdefault(int(cursor.interface), int(cursor.ts_ns))
+        file.first_ns = min(file.firsts.values(), default=MAX_NS)
+
+
+def _order(one: RingFile, other: RingFile) -> int:
+    """Which of two files comes first, below 0 if it is ``one``: by an interface that both have, if there is any."""
+    both = one.firsts.keys() & other.firsts.keys()
+    if both:
+        return one.firsts[min(both)] - other.firsts[min(both)]
+    apart_ns = one.first_ns - other.first_ns
+    if one.in_batches and other.in_batches and abs(apart_ns) < BATCH_NS and one.path != other.path:
+        # A batch of one interface and one of another: whoever writes a ring names its files in order.
+        return -1 if one.path < other.path else 1
+    return apart_ns
