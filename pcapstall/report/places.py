@@ -42,7 +42,13 @@ class Places:
 
     def told(self, flow: FlowReport) -> list[tuple[str, str]]:
         """What supports the verdict on ``flow``, each with its place: its evidence, then the logs' lines about it."""
-        told = [(evidence.text, self.of_evidence(evidence)) for evidence in flow.evidence]
+        told: list[tuple[str, str]] = []
+        for evidence in flow.evidence:
+            place = self.of_evidence(evidence)
+            if told and told[-1][0] == evidence.text:
+                # Its frames are in several files.
+                place = f"{told.pop()[1]}; {place}"
+            told.append((evidence.text, place))
         logs = flow.logs or []
         told += [(_log_line(line), self._lines([line.where])[0]) for line in logs[:MOST_LOG_LINES]]
         if more := len(logs[MOST_LOG_LINES:]) + flow.more_logs:

@@ -106,7 +106,7 @@ def _parts(flow: FlowReport) -> str:
 def _sentence(text: str) -> str:
     """``text`` with a capital at its start, unless that is a name, and a full stop at its end."""
     text = text.strip()
-    if text.startswith(("the ", "no ", "an ")):
+    if text.partition(" ")[0].isalpha():
         text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else text + "."
 

@@ -205,7 +205,6 @@ class TestInputs:
         shown = capsys.readouterr()
         assert "named more than once" in shown.out + shown.err
 
-    @pytest.mark.xfail(reason="evidence has one file, so that frames in two files make two sentences")
     def test_evidence_in_several_files_is_one_sentence(self, capsys: Output) -> None:
         told = [line.partition(" [frame")[0] for line in report(capsys, *RING).splitlines() if line.startswith("  - ")]
         assert len(told) > 3

@@ -90,8 +90,8 @@ def test_a_greeting_that_never_comes_is_the_servers() -> None:
     row = verdict(talk(25, [], fin="s"), "client")
     assert found(row)[1:] == ("server_process", "await_server", "medium")
     assert row.verdict == (
-        "for 8.0 s of 8.0 s the client waited for its greeting, which the server owed; the server closed at 8.0 s, so "
-        "8.0 s is its timer"
+        "the client waited 8.0 s for the greeting that the server owed; the server closed at 8.0 s, so 8.0 s is its "
+        "timer"
     )
 
 

@@ -67,7 +67,6 @@ def await_server(case: Case) -> Judgement:
         return NO_TURN
     said = exchange(case)
     marks = list(turn.marks)
-    asked_ref = case.start_ref
     owes = ""
     if case.is_open:
         owes = case.flow.owes or (GREETING if not said and case.server_speaks_first else "")
@@ -75,27 +74,25 @@ def await_server(case: Case) -> Judgement:
             return "the capture lacks bytes of the server"
     if owes:
         marks.append((case.end_ns, AWAIT_SERVER))
-        asked_ref = said[-1].ref if said else case.start_ref
     parts = split(case.start_ns, case.end_ns, marks, turn.process)
     waited = parts.get(AWAIT_SERVER, 0)
     if 2 * waited < case.length_ns:
         return "the server did not owe a byte for most of the time"
     greeting = owes == GREETING or not said or said[0].from_client != case.hello_from_client
-    what = "its greeting" if greeting else "an answer"
-    name = case.flow.preamble.replace("_", " ") if case.flow.preamble else ""
+    what = "the greeting" if greeting else "an answer"
+    name = case.flow.preamble.replace("_", " ").upper()
     trips = _round_trips(case, said)
     slow_path = 2 * trips >= waited
+    all_of_it = 20 * waited >= 19 * case.length_ns
     sentence = (
-        f"for {span(waited)} of {span(case.length_ns)} the client waited for {what}, which the server owed"
+        f"the client waited {span(waited)}{'' if all_of_it else f' of {span(case.length_ns)}'} for {what} that the "
+        f"server owed"
         + (f" ({name})" if name else "")
         + (f"; {span(trips)} of that was the way there and back" if slow_path else "")
         + (facts.timer(case, silence_is_cause=False) if case.is_open else "")
     )
     facts_of_it = [
-        Fact(
-            f"Before the ClientHello the server owed {what} for {span(waited)} in all.",
-            refs(asked_ref, *(seg.ref for seg in said)),
-        ),
+        _longest_wait(case, said, owes),
         Fact(f"The shortest round trip between the hosts takes {span(case.rtt_ns)}.") if slow_path else None,
         facts.handshake(case),
         facts.close(case),
@@ -117,3 +114,19 @@ def _round_trips(case: Case, said: list[Seg]) -> int:
             found += min(seg.ns - asked_ns, case.rtt_ns)
             asked_ns = 0
     return found
+
+
+def _longest_wait(case: Case, said: list[Seg], owes: str) -> Fact:
+    """The longest time that the server let the client wait, and the frames that it lies between."""
+    asked_ns, asked_ref = case.start_ns, case.start_ref
+    waits: list[tuple[int, int, int]] = []
+    for seg in said:
+        if seg.from_client != case.hello_from_client:
+            waits.append((seg.ns - asked_ns, asked_ref, seg.ref))
+        asked_ns, asked_ref = seg.ns, seg.ref
+    if owes:
+        waits.append((case.end_ns - asked_ns, asked_ref, 0))
+    longest, before, after = max(waits, default=(0, asked_ref, 0))
+    if after:
+        return Fact(f"The server let {span(longest)} pass before these bytes of its own.", refs(before, after))
+    return Fact(f"Nothing of what it owed came in the {span(longest)} after this.", refs(before))

@@ -31,15 +31,15 @@ def place(case: Case) -> Fact | None:
     if case.point == capture_point.UNKNOWN:
         return None
     where = {
-        capture_point.CLIENT: "Captured at the client",
-        capture_point.SERVER: "Captured at the server",
-        capture_point.MIDDLE: "Captured between client and server",
-        capture_point.LOCAL: "Captured on the host that both ends are on",
+        capture_point.CLIENT: "The capture was taken at the client",
+        capture_point.SERVER: "The capture was taken at the server",
+        capture_point.MIDDLE: "The capture was taken between client and server",
+        capture_point.LOCAL: "The capture was taken on the host that both ends are on",
     }[case.point]
     if NEVER in (pair.syn_synack_ns, pair.synack_ack_ns):
         return Fact(where + ".")
     return Fact(
-        f"{where}: from here a SYN is answered within {span(pair.syn_synack_ns)} and a SYN-ACK within "
+        f"{where}: a SYN is answered within {span(pair.syn_synack_ns)} there, a SYN-ACK within "
         f"{span(pair.synack_ack_ns)}."
     )
 

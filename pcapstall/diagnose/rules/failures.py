@@ -114,7 +114,7 @@ def refused(case: Case) -> Judgement:
         case.at_point(HIGH) if case.at_server else MEDIUM,
         "a RST answered the SYN: nothing listens there, or a firewall refuses it",
         [Fact("The SYN and the RST.", refs(case.flow.syn_ref, case.flow.server().rst_ref)), facts.place(case)],
-        "the server: whether anything listens on that port",
+        "knowing whether anything listens on that port of the server",
         side=SERVER if case.at_server else None,
     )
 

@@ -121,7 +121,7 @@ def late_ack(case: Case) -> Judgement:
     """The SYN-ACK was not acknowledged in time, and what was lost cannot be told."""
     answers = syn_acks(case, case.end_ns)
     evidence = [
-        Fact(f"The SYN-ACK came by {times(len(answers))}.", refs(*(seg.ref for seg in answers), case.end_ref)),
+        Fact(f"The SYN-ACK came {times(len(answers))}.", refs(*(seg.ref for seg in answers), case.end_ref)),
         facts.place(case),
     ]
     never = "never" if case.is_open else f"only after {span(case.length_ns)}"

@@ -53,8 +53,8 @@ def silent(case: Case) -> Judgement:
             refs(proof.anchor.ref if proof.anchor else 0, proof.last.ref if proof.last else 0),
         )
     seen = Fact(
-        f"Captured at the {turn.side}, which sent no payload for {span(case.end_ns - turn.turn.start_ns)} "
-        f"though nothing of its own was unacknowledged.",
+        f"Seen at the {turn.side} itself: it sent no payload for {span(case.end_ns - turn.turn.start_ns)}, and waited "
+        f"for no acknowledgment.",
         refs(turn.turn.start_ref, proof.last.ref if proof.last else 0),
     )
     # Where the place is not certain, the sender's own counters may be.
@@ -106,8 +106,8 @@ def filled_by_other_work(case: Case) -> Judgement:
     if other is None:
         return "no lookup and no other connection of the client's host fills the gap"
     found = _late(case, turn, MEDIUM, [other, *_context(case, turn)[:-1]], AT_CLIENT)
-    waited = other.text[0].lower() + other.text[1:].rstrip(".")
-    return replace(found, sentence=f"{found.sentence}, most likely waiting for something else: {waited}")
+    what = "another connection" if "connection" in other.text else "a name in DNS"
+    return replace(found, sentence=f"{found.sentence}, most likely waiting for {what} meanwhile")
 
 
 def undecided(case: Case) -> Judgement:
@@ -122,8 +122,7 @@ def undecided(case: Case) -> Judgement:
     marks = list(turn.marks)
     came = "did not come for" if case.is_open else "came only after"
     seen = Fact(
-        f"{_upper(turn.what)} {came} {span(case.end_ns - turn.turn.start_ns)}; the capture was not taken at the "
-        f"{turn.side}, so whether earlier copies were lost cannot be seen.",
+        f"The capture was not taken at the {turn.side}: whether earlier copies were lost cannot be seen.",
         refs(turn.turn.start_ref, case.end_ref),
     )
     clock = None
@@ -168,8 +167,8 @@ def _slow_server_likely(case: Case, turn: Owed, proof: Proof) -> Judgement:
         SERVER_PROCESS if turn.side == "server" else CLIENT_PROCESS,
         turn.late_reason,
         MEDIUM,
-        f"the {turn.side}'s kernel had the ClientHello at once, and its process {_answered(case)} "
-        f"{span(case.length_ns)}, unless the answer was lost again and again",
+        f"the {turn.side}'s kernel had the ClientHello, and its process {_answered(case)} "
+        f"{span(case.end_ns - turn.turn.start_ns)}, unless the answer was lost again and again",
         [acked, Fact(f"{late} {came}.", refs(case.end_ref)), *_context(case, turn)],
         _capture_at(turn.side),
         split(case.start_ns, case.end_ns, turn.marks, turn.process),
@@ -184,13 +183,15 @@ def _late(case: Case, turn: Owed, confidence: str, evidence: list[Fact | None], 
         confidence = at_most(confidence, MEDIUM)
         would_settle = would_settle or f"knowing that the {turn.side} had got all that it waited for"
     if case.stalled in ANSWER_WAIT:
-        sentence = f"the ClientHello was there, and the {turn.side}'s process {_answered(case)} {span(case.length_ns)}"
+        waited = span(case.end_ns - turn.turn.start_ns)
+        sentence = f"the {turn.side} had the ClientHello, and its process {_answered(case)} {waited}"
     else:
-        sentence = f"the {turn.side} was silent for {span(case.end_ns - turn.turn.start_ns)}"
+        waited = span(case.end_ns - turn.turn.start_ns)
+        sentence = f"the {turn.side} was silent for {waited}"
         if case.stalled in ("ch_span", "sh_cfin"):
-            sentence = f"the {turn.side} sent {turn.what} only after {span(case.length_ns)}"
+            sentence = f"the {turn.side} sent {turn.what} only after {waited}"
             if case.is_open:
-                sentence = f"the {turn.side} never sent {turn.what}, for {span(case.length_ns)}"
+                sentence = f"the {turn.side} never sent {turn.what}, for {waited}"
         sentence += facts.timer(case) + facts.late_hello(case)
         if case.is_open and case.outcome.server_timer_ns > 0:
             reason = "server_timer"
@@ -198,7 +199,7 @@ def _late(case: Case, turn: Owed, confidence: str, evidence: list[Fact | None], 
 
 
 def _answered(case: Case) -> str:
-    return "had not answered after" if case.is_open else "answered only after"
+    return "did not answer for" if case.is_open else "answered only after"
 
 
 def _context(case: Case, turn: Owed) -> list[Fact | None]:
