@@ -30,7 +30,7 @@ class Markup:
 
 def report_lines(report: Report, options: RenderOptions, markup: Markup) -> Iterator[str]:
     """The report: the answer, what was read, the table, the healthy flows in a line, each verdict with its evidence."""
-    flows = prose.worst_first(list(report.flows))
+    flows = prose.worst_first(report.flows, None if options.all_flows else max(options.stories, 1))
     escape = markup.escape
     yield f"{markup.strong}{escape(prose.headline(report, flows))}{markup.strong}"
     yield ""

@@ -55,7 +55,7 @@ _MARKS: Final = {BAD: "bad", WARN: "warn"}
 
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write the page."""
-    flows = prose.worst_first(list(report.flows))
+    flows = prose.worst_first(report.flows)
     for line in _lines(report, flows):
         out.write(line + "\n")
 

@@ -36,7 +36,7 @@ _GLUE: Final = "\x00"
 
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write the report."""
-    flows = prose.worst_first(list(report.flows))
+    flows = prose.worst_first(report.flows, None if options.all_flows else max(options.stories, 1))
     for line in _lines(report, flows, options):
         out.write(line + "\n")
 

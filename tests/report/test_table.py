@@ -376,3 +376,12 @@ def test_formats():
 def test_every_format_takes_every_report(wanted):
     for made in (ticket(), one_stall(), clean(), hostile(), report(), report(captures=[])):
         assert rendered(made, wanted, width=80)
+
+
+def test_only_the_rows_whose_verdict_is_told_are_kept_whole() -> None:
+    flows = [silent_client(at)._replace(intervals_ns={"ack_ch": at * 10**9}) for at in (3, 1, 4, 2)]
+    kept = worst_first(iter(flows), 2)
+    assert [one.id for one in kept] == [one.id for one in worst_first(flows)] == [4, 3, 2, 1]
+    assert kept[:2] == [flows[2], flows[0]]
+    assert all(one.events == {} and one.evidence == [] for one in kept[2:])
+    assert rendered(report(flows), stories=2).splitlines()[:9] == rendered(report(flows)).splitlines()[:9]
