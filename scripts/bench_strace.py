@@ -1,7 +1,7 @@
 """A long strace: the lines of a short one again and again, each time later and with other process numbers.
 
 Lines keep their order. Stamps must be seconds since the epoch (`-ttt`), and the process number, where there is one,
-must come first (`-f -o FILE`) or in brackets (`[pid 123]`).
+must come first (`-f -o FILE`) or in brackets (`[pid 123]`). The numbers come round again as the kernel's do.
 """
 
 import re
@@ -11,6 +11,8 @@ from pathlib import Path
 
 _LINE = re.compile(rb"(\[pid +)?(\d+)?(\]? *)(\d{9,10})\.(\d+) (.*)", re.DOTALL)
 PID_STEP = 10_000
+PID_MAX = 4_190_000
+"""A little below the kernel's limit of 2**22."""
 
 
 def repeated(lines: list[bytes], total: int) -> Iterator[bytes]:
@@ -27,7 +29,7 @@ def repeated(lines: list[bytes], total: int) -> Iterator[bytes]:
             yield lines[index]
             continue
         bracket, pid, gap, second, fraction, rest = part
-        shifted = b"%d" % (int(pid) + turn * PID_STEP) if pid else b""
+        shifted = b"%d" % ((int(pid) + turn * PID_STEP) % PID_MAX) if pid else b""
         yield b"%s%s%s%d.%s %s" % (bracket or b"", shifted, gap, int(second) + turn * step, fraction, rest)
 
 

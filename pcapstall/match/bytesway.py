@@ -3,7 +3,7 @@
 It holds whatever address translation, clocks, ports and reuse say. Nothing else is looked at here.
 """
 
-from pcapstall.match.ends import RANDOM_MIN, End, Ends
+from pcapstall.match.ends import End, Ends
 from pcapstall.strace.sockets import Direction, Preview, Socket
 
 
@@ -18,12 +18,4 @@ def ends_by_random(ends: Ends, socket: Socket) -> list[tuple[End, Preview]]:
 
 
 def _seen(ends: Ends, way: Direction) -> list[tuple[End, Preview]]:
-    found: list[tuple[End, Preview]] = []
-    for preview in way.previews:
-        data = preview.data
-        for at in range(len(data) - RANDOM_MIN + 1):
-            for end in ends.by_random.get(data[at : at + RANDOM_MIN], ()):
-                hello = end.flow.client_hello
-                if hello is not None and hello.random.startswith(data[at : at + len(hello.random)]):
-                    found.append((end, preview))
-    return found
+    return [(end, preview) for preview in way.previews for end in ends.with_random_in(preview.data)]

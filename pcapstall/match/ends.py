@@ -1,45 +1,33 @@
 """The two ends of a flow, as a socket sees them, and where to find the ends that a socket may be.
 
-An index over flows only; which socket is which end is decided in `matching`.
+An index over flows only; which socket is which end is decided in `matching`. An end is made when somebody asks for it:
+of most flows of a capture nobody does.
 """
 
-from collections.abc import Iterable
-from typing import Final
-
 from pcapstall.core.endpoints import format_endpoint
-from pcapstall.flows.flow import Flow
+from pcapstall.match.outline import Outline, Outlines, packed
 
 Endpoint = tuple[bytes, int]
 """A packed address and a port."""
-
-RANDOM_MIN: Final = 12
-"""So many bytes of a ClientHello's random must be seen. The default preview of strace shows 21 of them."""
 
 
 class End:
     """One end of a flow."""
 
-    def __init__(self, flow: Flow, is_client: bool) -> None:
+    def __init__(self, flow: Outline, is_client: bool) -> None:
         self.flow = flow
         self.is_client = is_client
         """Whether it is the end that opened the connection."""
-        key = flow.key if flow.opener_is_client == is_client else flow.answer_key
-        half = (len(key) - 4) // 2
-        self.local: Endpoint = (key[:half], int.from_bytes(key[-4:-2], "big"))
-        self.peer: Endpoint = (key[half:-4], int.from_bytes(key[-2:], "big"))
+        client, server = _endpoint(flow.client), _endpoint(flow.server)
+        self.local: Endpoint = client if is_client else server
+        self.peer: Endpoint = server if is_client else client
+        self.sends_hello = flow.client_sends_hello == is_client
+        """Whether the ClientHello comes from this end: the client's, but for a TLS client that accepts."""
 
     @property
     def side(self) -> str:
         """client or server."""
         return "client" if self.is_client else "server"
-
-    @property
-    def sends_hello(self) -> bool:
-        """Whether the ClientHello comes from this end: the client's, but for a TLS client that accepts."""
-        flow = self.flow
-        if not flow.client_hello_first_ref:
-            return self.is_client
-        return (flow.tls_client_is_opener == flow.opener_is_client) == self.is_client
 
     def describe(self) -> str:
         """For a sentence: ``the client of 10.0.0.1:34506 -> 10.0.0.2:443``."""
@@ -48,20 +36,41 @@ class End:
 
 
 class Ends:
-    """All ends, by what a strace may show of them."""
+    """All ends, by what a strace may show of them. The same end is the same object, however it was found."""
 
-    def __init__(self, flows: Iterable[Flow]) -> None:
-        self.by_random: dict[bytes, list[End]] = {}
-        """The first `RANDOM_MIN` bytes of the ClientHello's random, to both ends of each flow that has it."""
-        self.by_pair: dict[tuple[Endpoint, Endpoint], list[End]] = {}
-        """Local and remote address."""
-        self.by_local: dict[Endpoint, list[End]] = {}
-        self.by_peer: dict[Endpoint, list[End]] = {}
-        for flow in flows:
-            hello = flow.client_hello
-            for end in (End(flow, True), End(flow, False)):
-                self.by_pair.setdefault((end.local, end.peer), []).append(end)
-                self.by_local.setdefault(end.local, []).append(end)
-                self.by_peer.setdefault(end.peer, []).append(end)
-                if hello is not None and len(hello.random) >= RANDOM_MIN:
-                    self.by_random.setdefault(bytes(hello.random[:RANDOM_MIN]), []).append(end)
+    def __init__(self, outlines: Outlines) -> None:
+        self._outlines = outlines
+        self._made: dict[tuple[int, bool], End] = {}
+
+    def with_random_in(self, data: bytes) -> list[End]:
+        """Both ends of the flows whose ClientHello's random stands in ``data``."""
+        flows = self._outlines.with_random_in(data)
+        return [end for flow in flows for end in (self._end(flow, True), self._end(flow, False))]
+
+    def of_pair(self, local: Endpoint, peer: Endpoint) -> list[End]:
+        """Those that have this address and this peer."""
+        return [end for end in self.of_local(local) if end.peer == peer]
+
+    def of_local(self, local: Endpoint) -> list[End]:
+        """Those that have this address."""
+        return self._ends(packed(local), True)
+
+    def of_peer(self, peer: Endpoint) -> list[End]:
+        """Those whose peer has this address."""
+        return self._ends(packed(peer), False)
+
+    def _ends(self, endpoint: bytes, is_own: bool) -> list[End]:
+        found = [self._end(flow, is_own) for flow in self._outlines.of_client(endpoint)]
+        found += [self._end(flow, not is_own) for flow in self._outlines.of_server(endpoint)]
+        return found
+
+    def _end(self, flow: Outline, is_client: bool) -> End:
+        key = (id(flow), is_client)
+        end = self._made.get(key)
+        if end is None:
+            end = self._made[key] = End(flow, is_client)
+        return end
+
+
+def _endpoint(text: bytes) -> Endpoint:
+    return (text[:-2], int.from_bytes(text[-2:], "big"))

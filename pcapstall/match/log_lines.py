@@ -18,6 +18,7 @@ from pcapstall.logs.stamps import ABSOLUTE, ELAPSED, Stamp
 from pcapstall.match.ends import End
 from pcapstall.match.log_clock import BY_STRACE, Anchor, LogClock, counted, settle_clock
 from pcapstall.match.offset import QUARTER_NS, Offset
+from pcapstall.match.outline import Outline
 
 AROUND_NS: Final = 1_000_000_000
 """A line about a server's endpoint is about the flows that were open within this of it."""
@@ -57,7 +58,7 @@ class Lives:
         self.first_ns = 0
         self.last_ns = 0
         for flow in flows:
-            end = End(flow, True)
+            end = End(Outline(flow), True)
             self.clients.setdefault(_folded(end.local), []).append(flow)
             self.servers.setdefault(_folded(end.peer), []).append(flow)
             self.first_ns = min(self.first_ns or flow.first_ns, flow.first_ns)

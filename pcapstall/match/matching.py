@@ -4,15 +4,17 @@ A socket that may be several ends, or an end that several sockets may be, stays 
 as soon as the surer matches tell how the clocks stand.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 from pcapstall.match.bytesway import ends_by_random
 from pcapstall.match.ends import End, Ends
+from pcapstall.match.keeping import FlowKeeper, is_stranger, may_be_tcp
 from pcapstall.match.offset import QUARTER_NS, Offset, bounds, settle
-from pcapstall.strace.index import Index
+from pcapstall.match.outline import Outlines
+from pcapstall.strace.family import Strace
+from pcapstall.strace.index import Index, index_strace
 from pcapstall.strace.leader import EPOCH, TIME_OF_DAY
-from pcapstall.strace.sockets import AF_INET, AF_INET6, AF_OTHER, Preview, Socket
+from pcapstall.strace.sockets import Preview, Socket
 
 # How a match was found.
 BY_RANDOM: Final = "client_random"
@@ -48,6 +50,8 @@ class Matching:
         self.ambiguous: list[tuple[Socket, list[End]]] = []
         self.strangers: list[Socket] = []
         """TCP sockets that went somewhere and are no end of a flow in the capture."""
+        self.strangers_let_go = 0
+        """More of them, of which nothing else is known any more."""
 
     def unmatched(self) -> list[str]:
         """The ambiguous sockets and those without a flow, for the report."""
@@ -57,23 +61,25 @@ class Matching:
             for socket, found in self.ambiguous
         ]
         lines += [f"{self._name(socket)}: no flow of the capture" for socket in self.strangers]
-        if len(lines) > _LISTED:
-            lines = [*lines[:_LISTED], f"{len(lines) - _LISTED} more"]
-        return lines
+        more = max(len(lines) - _LISTED, 0) + self.strangers_let_go
+        return [*lines[:_LISTED], f"{more} more"] if more else lines
 
     def _name(self, socket: Socket) -> str:
         line = socket.line or socket.first_line
         return f"descriptor {socket.fd}, {socket.describe()} ({self.index.where(line)})"
 
 
-def match_strace(index: Index, ends: Ends) -> Matching:
-    """Find the flows of all sockets of one strace."""
-    return _Matcher(index, ends).run()
+def match_strace(strace: Strace, outlines: Outlines) -> Matching:
+    """Read a strace and find the flows of all its sockets. InputError when it cannot be read."""
+    keeper = FlowKeeper(outlines)
+    matching = match_index(index_strace(strace, keeper), outlines)
+    matching.strangers_let_go = keeper.strangers
+    return matching
 
 
-def match_flows(indexes: Iterable[Index], ends: Ends) -> list[Matching]:
-    """`match_strace` for each."""
-    return [match_strace(index, ends) for index in indexes]
+def match_index(index: Index, outlines: Outlines) -> Matching:
+    """Find the flows of all sockets of a strace that has been read."""
+    return _Matcher(index, Ends(outlines)).run()
 
 
 class _Matcher:
@@ -83,7 +89,7 @@ class _Matcher:
         self._result = Matching(index)
         self._taken: dict[int, Match] = {}
         """By the identity of an end."""
-        self._left = [socket for socket in index.sockets if _may_be_tcp(socket)]
+        self._left = [socket for socket in index.sockets if may_be_tcp(socket)]
 
     def run(self) -> Matching:
         result = self._result
@@ -101,7 +107,7 @@ class _Matcher:
             found = self._any(socket)
             if found:
                 result.ambiguous.append((socket, found))
-            elif socket.peer is not None and socket.domain in (AF_INET, AF_INET6) and socket.origin != "unseen":
+            elif is_stranger(socket):
                 result.strangers.append(socket)
         result.matches.sort(key=lambda match: int(match.socket.number))
         return result
@@ -144,21 +150,17 @@ class _Matcher:
     def _by_addresses(self, socket: Socket) -> list[End]:
         local, peer = socket.local, socket.peer
         if local is not None and peer is not None:
-            exact = self._ends.by_pair.get((local, peer), [])
+            exact = self._ends.of_pair(local, peer)
             if exact:
                 return exact
         if socket.connects and local is not None and local[1] != 0:
             # Where the destination is translated the peer is another one on the wire; the own port is one's own.
-            own = [end for end in self._ends.by_local.get(local, []) if end.is_client]
+            own = [end for end in self._ends.of_local(local) if end.is_client]
             return own if peer is None else [end for end in own if self._near(socket, end)]
         if socket.listener is not None and local is None and peer is not None:
             bound = socket.listener.local or socket.listener.bound
             port = bound[1] if bound is not None else 0
-            return [
-                end
-                for end in self._ends.by_peer.get(peer, [])
-                if not end.is_client and (not port or end.local[1] == port)
-            ]
+            return [end for end in self._ends.of_peer(peer) if not end.is_client and (not port or end.local[1] == port)]
         return []
 
     def _by_connect(self, socket: Socket) -> list[End]:
@@ -167,7 +169,7 @@ class _Matcher:
         if socket.local is not None and socket.local[1] != 0:
             return []
         address = socket.connects[0].address
-        found = [end for end in self._ends.by_peer.get(address, []) if end.is_client and end.flow.syn_ref]
+        found = [end for end in self._ends.of_peer(address) if end.is_client and end.flow.syn_ref]
         if self._result.offset is None and self._index.clock_kind not in (EPOCH, TIME_OF_DAY):
             return found
         return [end for end in found if self._near(socket, end)]
@@ -240,12 +242,6 @@ class _Matcher:
             if found:
                 return [end for end, _ in found]
         return []
-
-
-def _may_be_tcp(socket: Socket) -> bool:
-    if socket.domain not in (AF_INET, AF_INET6, AF_OTHER) or socket.type == b"SOCK_DGRAM":
-        return False
-    return not (socket.protocol.startswith(b"UDP") or socket.listening is not None or socket.accepts)
 
 
 def _fits(socket: Socket, end: End) -> bool:

@@ -66,9 +66,9 @@ def bounds(socket: Socket, end: End, hello: Preview | None, resolution_ns: int) 
     if end.is_client and socket.connects:
         call = socket.connects[0].call
         at_most(flow.syn_ns, flow.syn_ref, call.start_ns, call.line)
-        if call.returned and not call.errno and not flow.syn_data:
+        if call.returned and not call.errno and not flow.has_syn_data:
             at_least(flow.syn_ack_ns, flow.syn_ack_ref, call.end_ns, call.end_line)
-    if not end.is_client and socket.created is not None and socket.listener is not None and not flow.syn_data:
+    if not end.is_client and socket.created is not None and socket.listener is not None and not flow.has_syn_data:
         call = socket.created
         at_least(flow.ack_ns, flow.ack_ref, call.end_ns, call.end_line)
     if hello is not None:
@@ -76,10 +76,8 @@ def bounds(socket: Socket, end: End, hello: Preview | None, resolution_ns: int) 
             at_most(flow.client_hello_first_ns, flow.client_hello_first_ref, hello.call.start_ns, hello.call.line)
         else:
             at_least(flow.client_hello_first_ns, flow.client_hello_first_ref, hello.last_end_ns, hello.last_line)
-    answer = flow.server_hello_first_ns, flow.server_hello_first_ref
-    if flow.hello_retry_ref:
-        answer = flow.hello_retry_ns, flow.hello_retry_ref
-    if not flow.preamble and answer[1]:
+    answer = flow.answer_ns, flow.answer_ref
+    if not flow.has_preamble and flow.answer_ref:
         if end.sends_hello and socket.inbound.first is not None:
             call = socket.inbound.first
             at_least(*answer, call.end_ns, call.end_line)

@@ -105,9 +105,9 @@ def analyse(
     options = options or Options()
     stage("opening the captures")
     straces, logs = _open_straces(options.straces), _open_logs(options.logs)
-    # Sockets and lines are matched with all flows, so that none is taken for another that was counted and let go.
-    keep_all = options.all_flows or straces is not None or logs is not None
-    collector = Collector(make_thresholds(options.thresholds_ns), keep_all)
+    # Lines are matched with all flows, so that none is taken for another that was counted and let go.
+    collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows or logs is not None)
+    collector.outlined = straces is not None
     findings = Findings(collector, options.at, options.tls_ports, options.all_flows, straces, logs)
     cursor = open_captures(list(captures), stop)
     if progress is not None:

@@ -14,6 +14,7 @@ from pcapstall.diagnose.outcome import CONNECTED, HANDSHAKE_INCOMPLETE, NOT_TLS,
 from pcapstall.diagnose.thresholds import Thresholds
 from pcapstall.flows.flow import FLAG_CLOSED_EARLY, FLAG_MISSED_BYTES, FLAG_NOTES_CUT, Flow
 from pcapstall.flows.table import FlowSink
+from pcapstall.match.outline import Outlines
 from pcapstall.pipeline.tally import LengthTally
 
 ROWS_MAX: Final = 32_768
@@ -33,6 +34,10 @@ class Collector(FlowSink):
         """Whether flows that neither stalled nor failed are to be shown, too."""
         self.kept: list[Flow] = []
         """Flows that are, or may be, shown; in the order in which they ended."""
+        self.outlined: bool = False
+        """Whether sockets of straces will be matched with the flows."""
+        self.outlines: Outlines = Outlines()
+        """Then: all flows, in outline."""
         self.counted: LengthTally = LengthTally()
         """The others."""
         self.rows_max: i64 = ROWS_MAX
@@ -66,6 +71,8 @@ class Collector(FlowSink):
         nothing = self._is_nothing(flow)
         if len(self.kept) < self.rows_max and not (nothing and (not self.keep_all or len(self.kept) >= ROWS_MAX)):
             self.kept.append(flow)
+            if self.outlined:
+                self.outlines.add(flow)
             self.knowledge.learn(flow, self.intervals)
             self._keep_notes(flow)
             return True
@@ -105,6 +112,8 @@ class Collector(FlowSink):
 
     def _count_in(self, flow: Flow, tally: LengthTally, stalled: bool) -> None:
         """Count the flow that was measured last."""
+        if self.outlined:
+            self.outlines.add(flow)
         pair = self.knowledge.learn(flow, self.intervals)
         pair.unshown += 1
         tally.add(self.intervals, self.outcome, stalled)

@@ -95,7 +95,7 @@ class Findings:
         self._candidates = collector.kept
         shown = LengthTally()
         if self.straces is not None:
-            self.straces.match(collector.kept)
+            self.straces.match(collector.outlines)
         if self.logs is not None:
             self.logs.match(collector.kept, self.straces)
         for flow in self._candidates:

@@ -7,7 +7,7 @@ intervals that stalled. What it means is judged in `diagnose.process`.
 import glob
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pcapstall.core.errors import InputError
@@ -16,13 +16,12 @@ from pcapstall.diagnose.process.judge import judge, look, responsible
 from pcapstall.diagnose.process.scene import ProcessVerdict, Scene, StraceFact
 from pcapstall.diagnose.verdict import Verdict
 from pcapstall.flows.flow import Flow
-from pcapstall.match.ends import Ends
-from pcapstall.match.matching import Match, Matching, match_flows
+from pcapstall.match.matching import Match, Matching, match_strace
 from pcapstall.match.offset import Offset
+from pcapstall.match.outline import Outlines
 from pcapstall.pipeline.given import GivenFile, files_of
 from pcapstall.report.model import FlowReport, ProcessReport, StraceReport
 from pcapstall.strace.family import Strace, open_straces
-from pcapstall.strace.index import index_strace
 from pcapstall.strace.recorder import record
 from pcapstall.strace.window import Window
 from pcapstall.strace.written import find_written
@@ -56,18 +55,16 @@ class Straces:
         for strace in self._straces:
             strace.close()
 
-    def match(self, flows: Iterable[Flow]) -> None:
+    def match(self, flows: Outlines) -> None:
         """Read the straces and find which sockets are which flows."""
         read: list[Strace] = []
-        indexes = []
         for strace in self._straces:
             try:
-                indexes.append(index_strace(strace))
+                self._matchings.append(match_strace(strace, flows))
                 read.append(strace)
             except InputError as error:
                 self.unreadable.append(error)
         self._straces = read
-        self._matchings = match_flows(indexes, Ends(flows))
         for matching in self._matchings:
             for match in matching.matches:
                 self._ends.setdefault((int(match.end.flow.id), match.end.is_client), (match, matching))

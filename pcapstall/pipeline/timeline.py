@@ -16,6 +16,7 @@ from pcapstall.match.ends import End
 from pcapstall.match.log_moments import log_moments
 from pcapstall.match.matching import Matching
 from pcapstall.match.moments import CALL, Moment, join
+from pcapstall.match.outline import Outline
 from pcapstall.match.packet_moments import packet_moments
 from pcapstall.match.thread_moments import thread_moments
 from pcapstall.pipeline.analysis import Analysis
@@ -185,7 +186,7 @@ def _add_logs(made: _Made, findings: Findings, flow: Flow, row: FlowReport, ever
     if logs is None:
         return []
     names = short_names(file.path for file, _ in logs.read)
-    end = End(flow, True)
+    end = End(Outline(flow), True)
     about = logs.of_flow(int(flow.id))
     made.moments += log_moments(about, names, [end.local, end.peer], True)
     if everything:

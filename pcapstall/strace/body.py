@@ -8,8 +8,9 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.strace.numbers import read_decimal, read_number, skip_digits
-from pcapstall.strace.walk import EQUALS, GREATER, LESS, SPACE, find_close, skip_spaces, starts
+from pcapstall.strace.ending import WORD, Ending
+from pcapstall.strace.numbers import read_decimal, skip_digits
+from pcapstall.strace.walk import GREATER, LESS, OPEN_PAREN, SPACE, starts
 
 CALL: Final = 1
 UNFINISHED: Final = 2
@@ -37,52 +38,36 @@ PID_CHANGED: Final = 2
 
 _UNFINISHED_MARK: Final = b"<unfinished ...>"
 _DETACHED_MARK: Final = b"<detached ...>"
+RESUMED_START: Final = b"<... "
 _RESUMED_MARK: Final = b" resumed>"
-_PAREN: Final = 40
 _QUESTION: Final = 63
 _DOT: Final = 46
 
 
-def _words() -> bytes:
-    table = bytearray(256)
-    for character in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_":
-        table[character] = 1
-    return bytes(table)
-
-
-_WORD: Final[bytes] = _words()
-
-
-class Body:
+class Body(Ending):
     """The parts of the body that was read last."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.name_start: i64 = 0
         self.name_end: i64 = 0
         self.args_start: i64 = 0
-        self.args_end: i64 = 0
-        """The text between the parentheses, or as much of it as stands on this line."""
-        self.result_start: i64 = 0
-        self.result_end: i64 = 0
-        """The text after ``= ``, without the duration."""
-        self.ret: i64 = 0
-        self.returned: bool = False
-        """`ret` was printed; not so for ``= ?``."""
-        self.duration_ns: i64 = -1
-        """What -T printed, -1 for nothing."""
         self.half_end: i64 = HALF
         self.again: bool = False
         """A first half that is the second of one: ``<... execve resumed> <unfinished ...>``."""
         self.changed_pid: i64 = 0
         """``<pid changed to N ...>``."""
 
-    def read(self, buf: bytes, at: i64, end: i64) -> i64:
-        """The kind of the body at ``at``; the attributes say where its parts are."""
+    def read(self, buf: bytes, at: i64, end: i64, name_end: i64) -> i64:
+        """The kind of the body at ``at``; the attributes say where its parts are.
+
+        ``name_end`` is where the name of the call ends when that is known, else 0.
+        """
         first: i64 = buf[at]
-        if _WORD[first] != 0 or first == _QUESTION:
-            return self._call(buf, at, end)
+        if WORD[first] != 0 or first == _QUESTION:
+            return self._call(buf, at, end, name_end)
         if first == LESS:
-            return self._resumed(buf, at, end)
+            return self._resumed(buf, at, end, name_end)
         if end - at < 9:
             return NOTHING
         if starts(buf, at, end, b"--- ") and starts(buf, end - 4, end, b" ---"):
@@ -100,24 +85,26 @@ class Body:
         if end - at < 5:
             return NOTHING
         self.args_start = at
-        return self._ending(buf, at, end, RESUMED)
+        return RESUMED if self.read_ending(buf, at, end) else OPEN
 
-    def _call(self, buf: bytes, at: i64, end: i64) -> i64:
+    def _call(self, buf: bytes, at: i64, end: i64, name_end: i64) -> i64:
         self.name_start = at
-        if buf[at] == _QUESTION:
+        if name_end > 0:
+            at = name_end
+        elif buf[at] == _QUESTION:
             while at < end and buf[at] == _QUESTION:
                 at += 1
         else:
-            while at < end and _WORD[buf[at]] != 0:
+            while at < end and WORD[buf[at]] != 0:
                 at += 1
-        if at >= end or buf[at] != _PAREN:
+        if at >= end or buf[at] != OPEN_PAREN:
             return NOTHING
         self.name_end = at
         self.args_start = at + 1
         if buf[end - 1] == GREATER and buf[end - 2] == _DOT and self._half(buf, end):
             self.again = False
             return UNFINISHED
-        return self._ending(buf, at + 1, end, CALL)
+        return CALL if self.read_ending(buf, at + 1, end) else OPEN
 
     def _half(self, buf: bytes, end: i64) -> bool:
         """Whether the line ends in the mark of a first half; sets where its arguments end."""
@@ -152,13 +139,15 @@ class Body:
         self.args_end = mark
         return True
 
-    def _resumed(self, buf: bytes, at: i64, end: i64) -> i64:
+    def _resumed(self, buf: bytes, at: i64, end: i64, name_end: i64) -> i64:
         """``<... epoll_wait resumed>[], 1023, 1000) = 0 <1.001111>``."""
-        if not starts(buf, at, end, b"<... "):
+        if not starts(buf, at, end, RESUMED_START):
             return NOTHING
         at += 5
         self.name_start = at
-        while at < end and (_WORD[buf[at]] != 0 or buf[at] == _QUESTION):
+        if name_end > 0:
+            at = name_end
+        while at < end and (WORD[buf[at]] != 0 or buf[at] == _QUESTION):
             at += 1
         if at == self.name_start or not starts(buf, at, end, _RESUMED_MARK):
             return NOTHING
@@ -167,86 +156,12 @@ class Body:
         if buf[end - 1] == GREATER and buf[end - 2] == _DOT and self.args_start < end and self._half(buf, end):
             self.again = True
             return UNFINISHED
-        return self._ending(buf, self.args_start, end, RESUMED)
-
-    def _ending(self, buf: bytes, at: i64, end: i64, kind: i64) -> i64:
-        """The closing parenthesis, the result and the duration of a line whose arguments start at ``at``."""
-        self.duration_ns = -1
-        if buf[end - 1] == GREATER:
-            end = self._duration(buf, at, end)
-        close: i64 = find_close(buf, at, end)
-        while close >= 0:
-            after: i64 = skip_spaces(buf, close + 1, end)
-            if after < end and buf[after] == EQUALS:
-                self.args_end = close
-                self._result(buf, after + 1, end)
-                return kind
-            # A parenthesis too many: a tracee's own output between ours.
-            close = find_close(buf, close + 1, end)
-        return OPEN
-
-    def _result(self, buf: bytes, at: i64, end: i64) -> None:
-        at = skip_spaces(buf, at, end)
-        self.result_start = at
-        self.result_end = end
-        self.returned = False
-        self.ret = 0
-        value, after = read_number(buf, at, end)
-        if after > at:
-            self.ret = value
-            self.returned = True
-
-    def _duration(self, buf: bytes, start: i64, end: i64) -> i64:
-        """``... <0.000039>`` at the end of the line: keeps it and returns where the text before it ends."""
-        at: i64 = end - 2
-        point: i64 = 0
-        while at > start:
-            character: i64 = buf[at]
-            if character == _DOT:
-                point = at
-            elif character < 48 or character > 57:
-                break
-            at -= 1
-        if at + 2 >= end or at <= start or buf[at] != LESS or buf[at - 1] != SPACE or end - at > 24:
-            return end
-        value: i64 = 0
-        digits: i64 = 0
-        k: i64 = at + 1
-        while k < end - 1:
-            if k == point:
-                digits = 0
-            else:
-                value = value * 10 + i64(buf[k]) - 48
-                digits += 1
-                if digits > 9:
-                    return end
-            k += 1
-        if point == 0:
-            digits = 0
-        while digits < 9:
-            value *= 10
-            digits += 1
-        self.duration_ns = value
-        return at - 1
-
-    def errno(self, buf: bytes) -> bytes:
-        """The error in the result: ``EINPROGRESS``, ``ERESTARTSYS``; empty when there is none."""
-        at: i64 = self.result_start
-        end: i64 = self.result_end
-        while at < end and buf[at] != SPACE:
-            at += 1
-        at += 1
-        start: i64 = at
-        while at < end and _WORD[buf[at]] != 0 and buf[at] < 97:
-            at += 1
-        if at - start < 2 or at - start > 32 or buf[start] != 69:
-            return b""
-        return buf[start:at]
+        return RESUMED if self.read_ending(buf, self.args_start, end) else OPEN
 
 
 def is_word(character: i64) -> bool:
     """Whether the character may stand in a name."""
-    return _WORD[character] != 0
+    return WORD[character] != 0
 
 
 def strip_interrupt(buf: bytes, at: i64, end: i64) -> i64:

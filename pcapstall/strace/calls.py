@@ -18,7 +18,7 @@ from pcapstall.strace.model import FILE, PIPE, SOCKET, SPECIAL, EpollSet, OpenFi
 from pcapstall.strace.network import CLOEXEC, NONBLOCK, OPEN_BITS
 from pcapstall.strace.numbers import read_number
 from pcapstall.strace.sockets import AF_UNIX, Socket
-from pcapstall.strace.transfer import Transfers, is_tls_like, make_call
+from pcapstall.strace.transfer import Transfers, make_call
 from pcapstall.strace.waits import CTL_ADD, CTL_DEL
 from pcapstall.strace.walk import starts
 
@@ -100,6 +100,10 @@ class Calls:
                 self._spliced(reader, process)
             return file
         transfers = self.transfers
+        if file.kind != SOCKET:
+            if not transfers.begins_handshake(reader, code):
+                return file
+            self.files.confirm(file)
         if code == sc.READ or code == sc.READV or code == sc.RECVFROM:
             transfers.read(reader, file, code)
             if code == sc.RECVFROM and file.domain != AF_UNIX and file.peer is None and reader.body.ret > 0:
@@ -125,14 +129,12 @@ class Calls:
                 transfers.count(reader, file.inbound, 0)
             elif code == sc.SPLICE:
                 transfers.count(reader, file.inbound, reader.body.ret)
-        if file.kind != SOCKET and is_tls_like(file):
-            self.files.confirm(file)
         return file
 
     def _spliced(self, reader: StraceReader, process: Process) -> None:
         """``splice(5, NULL, 7, NULL, 65536, 0) = 517`` from a pipe to a socket."""
         cursor = self._cursor
-        cursor.open(reader.args, reader.args_start, reader.args_end)
+        cursor.open(reader.args, reader.args_rest, reader.args_end)
         if reader.body.ret > 0 and cursor.skip(2):
             target = self.files.at(process, reader, cursor.buf, cursor.start, cursor.end, ANYTHING)
             if isinstance(target, Socket):
@@ -142,11 +144,11 @@ class Calls:
         epoll = self.files.first(process, reader, AN_EPOLL)
         control = self.control
         self.control_target = None
-        if not isinstance(epoll, EpollSet) or not read_control(reader, control):
+        if not isinstance(epoll, EpollSet) or not read_control(reader, control, not self.files.sparse):
             return epoll
         target = self.files.at(process, reader, reader.args, control.fd_start, control.fd_end, ANYTHING)
         self.control_target = target
-        if target is None or not reader.body.returned:
+        if target is None or not reader.body.returned or self.files.sparse:
             return epoll
         if reader.body.ret < 0:
             errno = reader.body.errno(reader.buf)
@@ -263,7 +265,7 @@ class Calls:
         """``fcntl(6, F_DUPFD_CLOEXEC, 30) = 30``, ``fcntl(6, F_SETFL, O_RDWR|O_NONBLOCK) = 0``."""
         file = self.files.first(process, reader, ANYTHING)
         cursor = self._cursor
-        cursor.open(reader.args, reader.args_start, reader.args_end)
+        cursor.open(reader.args, reader.args_rest, reader.args_end)
         if file is None or not cursor.skip(1):
             return file
         command: i64 = read_flags(cursor.buf, cursor.start, cursor.end, _FCNTLS)
@@ -284,7 +286,7 @@ class Calls:
     def _ioctl(self, reader: StraceReader, socket: Socket) -> None:
         """``ioctl(3, FIONBIO, [1]) = 0``."""
         cursor = self._cursor
-        cursor.open(reader.args, reader.args_start, reader.args_end)
+        cursor.open(reader.args, reader.args_rest, reader.args_end)
         if cursor.skip(1) and starts(cursor.buf, cursor.start, cursor.end, b"FIONBIO") and cursor.next():
             value, after = read_number(cursor.buf, cursor.start + 1, cursor.end)
             if after > cursor.start + 1:

@@ -10,7 +10,6 @@ from mypy_extensions import i64
 
 from pcapstall.strace.model import (
     EPOLL,
-    MAX_LIVES,
     SOCKET,
     DescriptorTable,
     EpollSet,
@@ -50,8 +49,8 @@ def install(process: Process, fd: i64, file: OpenFile, cloexec: bool, line: i64,
     file.refs += 1
     if file.closed_line != 0:
         reopen(file)
-    if (file.kind == SOCKET or file.kind == EPOLL) and len(file.lives) < MAX_LIVES:
-        file.lives.append(Life(process, fd, line, ns))
+    if file.kind == SOCKET or file.kind == EPOLL:
+        file.lived(Life(process, fd, line, ns))
 
 
 def remove(process: Process, fd: i64, line: i64, ns: i64, how: str) -> None:
@@ -143,5 +142,5 @@ def take_over(process: Process, line: i64, ns: i64) -> None:
         file.refs += 1
         if file.closed_line != 0:
             reopen(file)
-        if (file.kind == SOCKET or file.kind == EPOLL) and len(file.lives) < MAX_LIVES:
-            file.lives.append(Life(process, fd, line, ns))
+        if file.kind == SOCKET or file.kind == EPOLL:
+            file.lived(Life(process, fd, line, ns))

@@ -9,7 +9,7 @@ from mypy_extensions import i64
 from pcapstall.strace.args import ArgCursor, read_flags
 from pcapstall.strace.descriptors import end_interest
 from pcapstall.strace.lines import StraceReader
-from pcapstall.strace.model import MAX_WATCHES, EpollSet, Interest, OpenFile
+from pcapstall.strace.model import EpollSet, Interest, OpenFile
 from pcapstall.strace.transfer import make_call
 from pcapstall.strace.waits import CONTROLS, CTL_ADD, CTL_DEL, CTL_MOD, UNKNOWN_DATA, read_event
 
@@ -27,10 +27,10 @@ class Control:
         self.data: int = UNKNOWN_DATA
 
 
-def read_control(reader: StraceReader, control: Control) -> bool:
+def read_control(reader: StraceReader, control: Control, with_event: bool) -> bool:
     """``epoll_ctl(3, EPOLL_CTL_ADD, 6, {events=EPOLLIN, data={u32=8, u64=8}})``; False when arguments are missing."""
     cursor = ArgCursor()
-    cursor.open(reader.args, reader.args_start, reader.args_end)
+    cursor.open(reader.args, reader.args_rest, reader.args_end)
     if not cursor.skip(1):
         return False
     control.operation = read_flags(cursor.buf, cursor.start, cursor.end, CONTROLS)
@@ -40,7 +40,7 @@ def read_control(reader: StraceReader, control: Control) -> bool:
     control.fd_end = cursor.end
     control.mask = -1
     control.data = UNKNOWN_DATA
-    if control.operation != CTL_DEL and cursor.next():
+    if with_event and control.operation != CTL_DEL and cursor.next():
         event = read_event(cursor.buf, cursor.start, cursor.end)
         if event is not None:
             control.mask = event.mask
@@ -72,13 +72,7 @@ def apply_control(reader: StraceReader, epoll: EpollSet, target: OpenFile, fd: i
         if operation == CTL_ADD:
             interest.line = line
         epoll.interests[key] = interest
-        target.watches.append(interest)
-        if len(target.watches) > MAX_WATCHES:
-            for old in target.watches:
-                if old.removed:
-                    target.watches.remove(old)
-                    target.watches_dropped += 1
-                    break
+        target.watched(interest)
     if operation == CTL_MOD:
         interest.mask = control.mask
         interest.data = control.data

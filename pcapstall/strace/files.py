@@ -11,13 +11,14 @@ from mypy_extensions import i64
 from pcapstall.strace.addresses import Decoration, read_decoration
 from pcapstall.strace.args import ArgCursor, fd_decoration, read_flags, read_string
 from pcapstall.strace.descriptors import REUSED, install
+from pcapstall.strace.keeper import Sockets
 from pcapstall.strace.lines import StraceReader
 from pcapstall.strace.messages import read_rights
-from pcapstall.strace.model import EPOLL, MAX_LIVES, SOCKET, UNKNOWN, EpollSet, Life, OpenFile, Process
+from pcapstall.strace.model import EPOLL, FILE, SOCKET, UNKNOWN, EpollSet, Life, OpenFile, Process
 from pcapstall.strace.network import CLOEXEC, OPEN_BITS, apply_decoration, differs
 from pcapstall.strace.numbers import read_number
-from pcapstall.strace.sockets import AF_OTHER, Socket
-from pcapstall.strace.walk import LESS
+from pcapstall.strace.sockets import AF_OTHER, Direction, Socket
+from pcapstall.strace.walk import GREATER, LESS
 
 # What a call takes its descriptor for.
 ANYTHING: Final = 0
@@ -33,8 +34,7 @@ class Files:
     """The open files of one strace."""
 
     def __init__(self) -> None:
-        self.sockets: list[Socket] = []
-        """In the order in which they were first seen to be sockets."""
+        self.sockets: Sockets = Sockets()
         self.epolls: list[EpollSet] = []
         self.unseen: i64 = 0
         """Descriptors that were used and whose beginning is not in the trace; 0, 1 and 2 do not count."""
@@ -43,6 +43,10 @@ class Files:
         """Serials that `window` asks for."""
         self.found: dict[int, OpenFile] = {}
         """Those of them that have been seen."""
+        self.sparse: bool = False
+        """Only what sockets are matched by is wanted: no paths of files, no registrations in epoll sets."""
+        self._after: i64 = 0
+        """Where the descriptor that `at` read ends, with its decoration."""
         self._serial: i64 = 0
         self._sent: list[OpenFile] = []
 
@@ -50,12 +54,19 @@ class Files:
         """What the descriptor at ``at`` means; None when none stands there."""
         fd, after = read_number(buf, at, end)
         if after == at or fd < 0:
+            self._after = at
             return None
         file = process.table.files.get(fd)
         if after < end and buf[after] == LESS:
-            text = fd_decoration(buf, at, end)
-            if file is None or text != file.decoration:
+            stop: i64 = after + 1
+            if file is not None:
+                stop += len(file.decoration)
+            if file is None or stop >= end or buf[stop] != GREATER or buf[after + 1 : stop] != file.decoration:
+                text = fd_decoration(buf, at, end)
+                stop = after + 1 + len(text)
                 file = self._decorated(process, reader, fd, file, text)
+            after = stop + 1
+        self._after = after
         if file is not None:
             if wanted == ANYTHING or file.kind == SOCKET or file.kind == EPOLL:
                 if wanted == ANYTHING or (wanted == A_SOCKET) == (file.kind == SOCKET):
@@ -65,11 +76,13 @@ class Files:
     def first(self, process: Process, reader: StraceReader, wanted: i64) -> OpenFile | None:
         """What the call's first argument means, or meant when the call was entered."""
         if reader.half_ref != 0:
-            file = reader.thread.half_file
-            if file is not None:
+            half = reader.thread.half_file
+            if half is not None:
                 reader.thread.half_file = None
-                return file
-        return self.at(process, reader, reader.args, reader.args_start, reader.args_end, wanted)
+                return half
+        file = self.at(process, reader, reader.args, reader.args_start, reader.args_end, wanted)
+        reader.args_rest = self._after
+        return file
 
     def result(self, process: Process, reader: StraceReader, file: OpenFile, cloexec: bool) -> None:
         """The call returned a descriptor of ``file``."""
@@ -84,7 +97,8 @@ class Files:
             text = fd_decoration(buf, reader.body.result_start, end)
             if text != file.decoration:
                 file.decoration = text
-                self._describe(file, read_decoration(text), text)
+                if file.kind == SOCKET or file.kind == UNKNOWN:
+                    self._describe(file, read_decoration(text), text)
 
     def add(self, process: Process, reader: StraceReader, file: OpenFile, fd: i64, cloexec: bool) -> None:
         """``fd`` means ``file`` from this line on."""
@@ -105,12 +119,18 @@ class Files:
         socket.kind = SOCKET
         self._list(socket)
         process = socket.process
-        if process is not None and len(socket.lives) < MAX_LIVES:
-            socket.lives.append(Life(process, socket.fd, 0, -1))
+        if process is not None:
+            socket.lived(Life(process, socket.fd, 0, -1))
 
     def opened(self, process: Process, reader: StraceReader, kind: i64) -> OpenFile:
         """A call whose result is a descriptor that is labelled by its path, or by its own name."""
         label = reader.syscall.name
+        if self.sparse:
+            args = reader.args[reader.args_start : reader.args_end]
+            if b"O_" in args or kind != FILE:
+                file = OpenFile(kind, label)
+                self.result(process, reader, file, b"CLOEXEC" in args)
+                return file
         cursor = ArgCursor()
         cursor.open(reader.args, reader.args_start, reader.args_end)
         flags: i64 = 0
@@ -233,8 +253,9 @@ class Files:
                 self.found[file.serial] = file
         if isinstance(file, Socket):
             if file.kind == SOCKET and file.number < 0:
-                file.number = len(self.sockets)
-                self.sockets.append(file)
+                file.inbound = Direction()
+                file.outbound = Direction()
+                self.sockets.add(file)
         elif isinstance(file, EpollSet) and file.number < 0:
             file.number = len(self.epolls)
             self.epolls.append(file)

@@ -12,6 +12,7 @@ from pcapstall.core.frames import file_of, frame_of, frame_ref
 from pcapstall.strace.body import KIND_NAMES, UNREAD
 from pcapstall.strace.clock import NAMES
 from pcapstall.strace.family import Lines, Strace
+from pcapstall.strace.keeper import Keeper
 from pcapstall.strace.model import EpollSet, Process, Thread
 from pcapstall.strace.sockets import Socket
 from pcapstall.strace.syscalls import FAMILIES, URING, Syscall
@@ -103,8 +104,8 @@ class Index:
 
     @property
     def sockets(self) -> list[Socket]:
-        """By their `number`."""
-        return self.tracker.calls.files.sockets
+        """By their `number`; those that `Keeper` did not want are missing."""
+        return list(self.tracker.calls.files.sockets.kept.values())
 
     @property
     def epolls(self) -> list[EpollSet]:
@@ -138,9 +139,12 @@ class Index:
         return 0
 
 
-def index_strace(strace: Strace) -> Index:
-    """Read ``strace`` once."""
+def index_strace(strace: Strace, keeper: Keeper | None = None) -> Index:
+    """Read ``strace`` once. With a ``keeper`` only what sockets are matched by is kept, and only of those it wants."""
     tracker = Tracker()
+    if keeper is not None:
+        tracker.calls.files.sparse = True
+        tracker.calls.files.sockets.keeper = keeper
     lines = Lines(strace, tracker.threads, tracker.syscalls)
     first: i64 = -1
     last: i64 = -1

@@ -8,8 +8,9 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.strace.numbers import hex_value, read_decimal, read_fraction_ns, skip_digits
-from pcapstall.strace.walk import CLOSE_BRACKET, GREATER, LESS, OPEN_BRACKET, SPACE, skip_spaces, starts
+from pcapstall.strace.numbers import read_decimal, read_fraction_ns, six_digits, skip_digits
+from pcapstall.strace.owner import EPOCH_FROM, Owner
+from pcapstall.strace.walk import OPEN_BRACKET, SPACE, skip_spaces
 
 NO_STAMP: Final = 0
 EPOCH: Final = 1
@@ -21,8 +22,6 @@ RELATIVE: Final = 3
 ELAPSED: Final = 4
 """Since an unknown start, as `ts -s` puts it before a line: ``35.042992``."""
 
-_EPOCH_FROM: Final = 100_000_000
-"""Whole seconds from here on are a date (1973), not a pid (at most 2**22) and not an uptime."""
 _NO_SECONDS: Final = 100_000_000_000
 """No clock shows so many (the year 5138)."""
 _DOT: Final = 46
@@ -34,17 +33,11 @@ _QUESTION: Final = 63
 _BANG: Final = 33
 
 
-class Leader:
+class Leader(Owner):
     """The leader of the line that was read last. `read` overwrites all of it, and never reads past a line feed."""
 
     def __init__(self) -> None:
-        self.tid: i64 = -1
-        """The number the line names, -1 when it names none."""
-        self.bracketed: bool = False
-        """``[pid 31078]``: strace wrote to the terminal, where the prefix comes and goes."""
-        self.comm_start: i64 = 0
-        self.comm_end: i64 = 0
-        """The extent of the command name (-Y); empty when there is none."""
+        super().__init__()
         self.stamp_kind: i64 = NO_STAMP
         self.stamp_ns: i64 = 0
         """The stamp in nanoseconds: since the epoch, since midnight, or the difference, as the kind says."""
@@ -52,109 +45,90 @@ class Leader:
         """Decimals of the stamp: 0 for whole seconds."""
         self.delta_ns: i64 = -1
         """``(+     0.000095)``, which -r prints after -t; -1 when it is not there."""
+        self._line: bytes = b""
+        """The line before, when its leader ended in a stamp with decimals."""
+        self._stamp_at: i64 = 0
+        """Where that began."""
+        self._decimals_at: i64 = 0
+        """Where its decimals began; 0 when there is no such line."""
+        self._second_ns: i64 = 0
+        """What it would be without decimals."""
 
     def read(self, buf: bytes, at: i64, end: i64) -> i64:
         """Read the leader of the line at ``at``; the offset at which its body starts. Anything else is body."""
-        self.tid = -1
-        self.bracketed = False
-        self.comm_start = self.comm_end = 0
-        self.stamp_kind = NO_STAMP
+        begin: i64 = self._stamp_at
+        if at == 0 and self._decimals_at > 0 and end > self._decimals_at + 10:
+            # Most lines are of the thread of the line before, and what stands before their stamps is the same.
+            line = self._line
+            while at < begin and buf[at] == line[at]:
+                at += 1
+            if at == begin:
+                after: i64 = self._same_second(buf, at, end)
+                if after > 0:
+                    return after
+            at = 0
         self.delta_ns = -1
-        if at >= end:
-            return at
-        first: i64 = buf[at]
-        if first == OPEN_BRACKET:
-            at = self._brackets(buf, at, end)
-        elif 48 <= first <= 57:
-            after: i64 = self._pid(buf, at, end)
+        begin = self.read_owner(buf, at, end)
+        after = -1
+        if begin >= 0 and begin < end:
+            after = self._same_second(buf, begin, end)
             if after > 0:
-                at = after
-                if at < end and buf[at] == OPEN_BRACKET:
-                    # A security context stands before the time, a syscall number or an address after it.
-                    at = self._brackets(buf, at, end)
-        elif first != SPACE:
-            return at
-        if at >= end:
-            return at
-        after = self._stamp(buf, at, end)
-        if after > 0:
-            at = after
-            if at < end and buf[at] == _PAREN:
-                at = self._delta(buf, at, end)
-        while at < end and buf[at] == OPEN_BRACKET:
-            after = self._brackets(buf, at, end)
-            if after == at:
-                break
-            at = after
-        return at
-
-    def _pid(self, buf: bytes, at: i64, end: i64) -> i64:
-        """``30679 `` or ``30860<fmt> ``; -1 when the number is not a pid but a stamp."""
-        after: i64 = at
-        number: i64 = 0
-        while after < end:
-            digit: i64 = i64(buf[after]) - 48
-            if digit < 0 or digit > 9:
-                break
-            number = number * 10 + digit
-            after += 1
-            if number >= _EPOCH_FROM:
-                return -1
-        if after >= end:
-            return -1
-        if buf[after] == LESS:
-            self.comm_start = after + 1
-            while after < end and buf[after] != GREATER and buf[after] != _NEWLINE:
-                after += 1
-            if after + 1 >= end or buf[after + 1] != SPACE:
-                self.comm_start = 0
-                return -1
-            self.comm_end = after
-            after += 1
-        if buf[after] != SPACE:
-            return -1
-        self.tid = number
-        # "326   futex(": padded to five; before a stamp of -r the stamp's own padding follows.
-        while after < end and buf[after] == SPACE:
-            after += 1
+                if at == 0:
+                    self._line = buf
+                    self._decimals_at += begin - self._stamp_at
+                    self._stamp_at = begin
+                return after
+        self.stamp_kind = NO_STAMP
+        self._decimals_at = 0
+        if begin < 0 or begin >= end:
+            return at if begin < 0 else begin
+        after = self._stamp(buf, begin, end)
+        if after < 0:
+            return self.skip_brackets(buf, begin, end)
+        if after < end and buf[after] == OPEN_BRACKET:
+            return self.skip_brackets(buf, after, end)
+        if after < end and buf[after] == _PAREN:
+            return self.skip_brackets(buf, self._delta(buf, after, end), end)
+        if at == 0 and self.digits > 0:
+            self._line = buf
+            self._stamp_at = begin
+            self._decimals_at = after - self.digits - 1
+            self._second_ns = self.stamp_ns - self.stamp_ns % 1_000_000_000
         return after
 
-    def _brackets(self, buf: bytes, at: i64, end: i64) -> i64:
-        """Past one bracket: ``[pid  6843] `` is kept, ``[  42] `` and ``[00007fb293f927c0] `` are passed over."""
-        inside: i64 = skip_spaces(buf, at + 1, end)
-        if starts(buf, inside, end, b"pid "):
-            start: i64 = skip_spaces(buf, inside + 4, end)
-            after: i64 = skip_digits(buf, start, end)
-            if after == start or after >= end or after - start > 8:
-                return at
-            number: i64 = read_decimal(buf, start, after)
-            comm_start: i64 = 0
-            comm_end: i64 = 0
-            if buf[after] == LESS:
-                comm_start = after + 1
-                while after < end and buf[after] != GREATER and buf[after] != _NEWLINE:
-                    after += 1
-                comm_end = after
-                after += 1
-            if after >= end or buf[after] != CLOSE_BRACKET:
-                return at
-            self.tid = number
-            self.bracketed = True
-            self.comm_start = comm_start
-            self.comm_end = comm_end
-            return skip_spaces(buf, after + 1, end)
-        # The number, the address, "????????????????", or a security context without spaces; "[ Process PID=1 runs in
-        # 32 bit mode. ]" is none of them.
-        after = inside
-        while after < end and buf[after] != CLOSE_BRACKET and buf[after] != SPACE and buf[after] != _NEWLINE:
-            after += 1
-        if after == inside or after + 1 >= end or buf[after] != CLOSE_BRACKET or buf[after + 1] != SPACE:
-            return at
-        character: i64 = buf[inside]
-        is_letter = 97 <= (character | 32) <= 122
-        if not is_letter and hex_value(character) < 0 and character != _QUESTION and character != _BANG:
-            return at
-        return skip_spaces(buf, after + 1, end)
+    def _same_second(self, buf: bytes, at: i64, end: i64) -> i64:
+        """The stamp at ``at`` when it is in the second of the line before; where the body starts, -1 when it is not."""
+        digits: i64 = self.digits
+        if self._decimals_at == 0 or end - at < self._decimals_at - self._stamp_at + digits + 2:
+            return -1
+        line = self._line
+        k: i64 = self._stamp_at
+        while k < self._decimals_at:
+            if buf[at] != line[k]:
+                return -1
+            at += 1
+            k += 1
+        fraction_ns: i64 = 0
+        if digits == 6:
+            fraction_ns = six_digits(buf, at) * 1000
+            at += 6
+        else:
+            while digits > 0:
+                digit: i64 = i64(buf[at]) - 48
+                if digit < 0 or digit > 9:
+                    return -1
+                fraction_ns = fraction_ns * 10 + digit
+                at += 1
+                digits -= 1
+            digits = self.digits
+            while digits < 9:
+                fraction_ns *= 10
+                digits += 1
+        after: i64 = i64(buf[at + 1])
+        if fraction_ns < 0 or buf[at] != SPACE or after == OPEN_BRACKET or after == _PAREN:
+            return -1
+        self.stamp_ns = self._second_ns + fraction_ns
+        return at + 1
 
     def _stamp(self, buf: bytes, at: i64, end: i64) -> i64:
         """The time at ``at``; -1 when there is none."""
@@ -204,11 +178,11 @@ class Leader:
                 fraction_ns *= 10
                 digits += 1
             mark = buf[after]
-        elif kind == EPOCH and value < _EPOCH_FROM:
+        elif kind == EPOCH and value < EPOCH_FROM:
             return -1
         if mark != SPACE:
             return -1
-        if kind == EPOCH and value < _EPOCH_FROM:
+        if kind == EPOCH and value < EPOCH_FROM:
             # -r pads its seconds to six columns, a clock that someone else put there does not.
             padded = start > at or (start >= 2 and buf[start - 1] == SPACE and buf[start - 2] == SPACE)
             kind = RELATIVE if padded else ELAPSED

@@ -12,12 +12,11 @@ from pcapstall.core.frames import frame_ref
 from pcapstall.strace.body import (
     CALL,
     CONTINUATION,
-    DETACHED,
     EXIT,
     NOTHING,
     OPEN,
-    PID_CHANGED,
     RESUMED,
+    RESUMED_START,
     UNFINISHED,
     UNREAD,
     strip_interrupt,
@@ -25,12 +24,12 @@ from pcapstall.strace.body import (
 from pcapstall.strace.cursor import LineCursor
 from pcapstall.strace.feed import LineFeed
 from pcapstall.strace.leader import EPOCH, NO_STAMP, Leader
-from pcapstall.strace.model import Thread, shared
+from pcapstall.strace.model import shared
 from pcapstall.strace.remarks import Remarks, begins_line, cut_remark
 from pcapstall.strace.syscalls import Syscall, Syscalls
 from pcapstall.strace.tasks import Threads
+from pcapstall.strace.walk import LESS, OPEN_PAREN
 
-_MAX_HALF: Final = 64 * 1024
 _MAX_JOINED: Final = 64 * 1024
 _MAX_JOINED_LINES: Final = 40
 _SPACE: Final = 32
@@ -48,8 +47,7 @@ class StraceReader(LineCursor):
         file_index: i64 = 0,
         tid: i64 = -1,
     ) -> None:
-        super().__init__(syscalls.other)
-        self.threads: Threads = threads
+        super().__init__(syscalls.other, threads)
         self.syscalls: Syscalls = syscalls
         self.file_index: i64 = file_index
         self._calls: i64 = 0
@@ -61,6 +59,7 @@ class StraceReader(LineCursor):
         self._leader: Leader = Leader()
         self._peeked: Leader = Leader()
         self._remarks: Remarks = Remarks()
+        self._ahead: Syscall = syscalls.other
         self._saw_stamp: bool = False
         self._saw_tid: bool = False
 
@@ -75,15 +74,16 @@ class StraceReader(LineCursor):
         self.ref = frame_ref(self.file_index, self.line)
         tail = False
         buf = feed.text
-        start: i64 = feed.start
-        if start < feed.limit and buf[start] == _CARET:
-            start = strip_interrupt(buf, start, feed.finish(start))
-        at: i64 = self._leader.read(buf, start, feed.limit)
-        kind: i64 = self._classify(buf, start, at, feed.finish(at))
+        start: i64 = 0
+        end: i64 = feed.end
+        if end > 0 and buf[0] == _CARET:
+            start = strip_interrupt(buf, 0, end)
+        at: i64 = self._leader.read(buf, start, end)
+        kind: i64 = self._classify(buf, start, at, end)
         if kind == OPEN:
             kind = self._join(feed.line())
         elif kind == UNREAD:
-            if self.kind == UNFINISHED and self.body.read_tail(buf, start, feed.end) == RESUMED:
+            if self.kind == UNFINISHED and self.body.read_tail(buf, start, end) == RESUMED:
                 kind = RESUMED
                 tail = True
             else:
@@ -99,7 +99,7 @@ class StraceReader(LineCursor):
             self._others[kind] += 1
         if tail:
             self.time_ns = -1
-            self._resume(self.thread, self.syscall, -1)
+            self.resume(self.thread, self.syscall, -1)
         elif kind <= EXIT:
             self._place(kind)
         return True
@@ -127,7 +127,17 @@ class StraceReader(LineCursor):
         if at < end and buf[at] == _CARET:
             at = strip_interrupt(buf, at, end)
         if end - at > 2:
-            kind: i64 = self.body.read(buf, at, end)
+            name: i64 = at
+            mark: i64 = OPEN_PAREN
+            if buf[at] == LESS:
+                name = at + len(RESUMED_START)
+                mark = _SPACE
+            syscall = self.syscalls.ahead(buf, name, end, mark)
+            self._ahead = syscall
+            name_end: i64 = 0
+            if syscall is not self.syscalls.other:
+                name_end = name + len(syscall.name)
+            kind: i64 = self.body.read(buf, at, end, name_end)
             if kind != NOTHING:
                 return kind
         return self._remarks.kind(buf, start, end, self.threads, self.ref)
@@ -181,7 +191,9 @@ class StraceReader(LineCursor):
         buf = self.buf
         syscall = self.syscall
         if kind <= RESUMED:
-            syscall = self.syscalls.at(buf, body.name_start, body.name_end)
+            syscall = self._ahead
+            if syscall is self.syscalls.other:
+                syscall = self.syscalls.at(buf, body.name_start, body.name_end)
             self.syscall = syscall
         threads = self.threads
         tid: i64 = leader.tid
@@ -214,6 +226,7 @@ class StraceReader(LineCursor):
             thread.last_ns = now
         self.args = buf
         self.args_start = body.args_start
+        self.args_rest = body.args_start
         self.args_end = body.args_end
         self.start_ns = now
         self.end_ns = -1
@@ -229,63 +242,13 @@ class StraceReader(LineCursor):
                     self.end_ns = now + duration
             thread.half = None
         elif kind == RESUMED:
-            self._resume(thread, syscall, now)
+            self.resume(thread, syscall, now)
         elif kind == UNFINISHED:
-            self._suspend(thread, syscall, now)
+            self.suspend(thread, syscall, now)
         elif kind == EXIT:
             end = buf[body.args_start : body.args_end]
             if not end.startswith(b"superseded"):
                 threads.ended(thread, shared(end), self.ref, now)
-
-    def _suspend(self, thread: Thread, syscall: Syscall, now: i64) -> None:
-        """Keep the first half with its thread."""
-        body = self.body
-        if body.half_end == DETACHED:
-            self.threads.ended(thread, b"detached", self.ref, now)
-            if self.detached_ref == 0:
-                self.detached_ref = self.ref
-        if body.half_end == PID_CHANGED and body.changed_pid > 0:
-            # A thread that executes a program takes the number of its process: the second half comes under that.
-            thread = self.threads.of(body.changed_pid)
-        if not body.again or thread.half is not syscall:
-            thread.half_args = b""
-            if syscall.code != 0 or syscall.fd_first:
-                end: i64 = body.args_end
-                if end > body.args_start + _MAX_HALF:
-                    end = body.args_start + _MAX_HALF
-                thread.half_args = self.buf[body.args_start : end]
-            thread.half_ns = now
-            thread.half_line = self.ref
-        thread.half = syscall
-
-    def _resume(self, thread: Thread, syscall: Syscall, now: i64) -> None:
-        """Join the second half to the first."""
-        body = self.body
-        self.args = self.buf
-        self.args_start = body.args_start
-        self.args_end = body.args_end
-        self.end_ns = now
-        self.start_ns = -1
-        duration: i64 = body.duration_ns
-        self.half_ref = 0
-        self.args_lost = True
-        if thread.half is syscall:
-            self.args_lost = False
-            self.half_ref = thread.half_line
-            self.start_ns = thread.half_ns
-            if syscall.code != 0 or syscall.fd_first:
-                self.args = thread.half_args + self.buf[body.args_start : body.args_end]
-                self.args_start = 0
-                self.args_end = len(self.args)
-            thread.half_args = b""
-        thread.half = None
-        if duration >= 0:
-            self.has_durations = True
-            if self.start_ns < 0 and now >= duration:
-                self.start_ns = now - duration
-        elif self.start_ns >= 0 and now >= self.start_ns:
-            duration = now - self.start_ns
-        self.duration_ns = duration
 
     def _note_unread(self, text: bytes) -> None:
         if self.first_unread_line == 0:

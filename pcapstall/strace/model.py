@@ -77,6 +77,10 @@ class Life:
         """close, exec, exit, replaced, reused (the close was not traced); empty while it lasts."""
 
 
+_NO_LIVES: Final[list[Life]] = []
+"""What most files have, one list for all of them; never added to."""
+
+
 class OpenFile:
     """An open file description, whichever descriptors lead to it."""
 
@@ -100,13 +104,33 @@ class OpenFile:
         self.closed_line: i64 = 0
         """Where the last of them went."""
         self.closed_ns: i64 = -1
-        self.lives: list[Life] = []
-        """Of sockets and epoll sets; the first `MAX_LIVES`."""
+        self.lives: list[Life] = _NO_LIVES
+        """Of sockets and epoll sets; the first `MAX_LIVES`. `lived` adds to it."""
         self.decoration: bytes = b""
         """The last one that -y printed for it."""
-        self.watches: list[Interest] = []
-        """Its registrations in epoll sets, past and present, the last `MAX_WATCHES`."""
+        self.watches: list[Interest] = _NO_WATCHES
+        """Its registrations in epoll sets, past and present, the last `MAX_WATCHES`. `watched` adds to it."""
         self.watches_dropped: i64 = 0
+
+    def lived(self, life: Life) -> None:
+        """Another descriptor leads to it."""
+        if self.lives is _NO_LIVES:
+            self.lives = [life]
+        elif len(self.lives) < MAX_LIVES:
+            self.lives.append(life)
+
+    def watched(self, interest: "Interest") -> None:
+        """It was added to an epoll set."""
+        if self.watches is _NO_WATCHES:
+            self.watches = [interest]
+            return
+        self.watches.append(interest)
+        if len(self.watches) > MAX_WATCHES:
+            for old in self.watches:
+                if old.removed:
+                    self.watches.remove(old)
+                    self.watches_dropped += 1
+                    break
 
     def describe(self) -> str:
         """For a sentence: ``/etc/hosts``, ``eventfd2``, ``a pipe``."""
@@ -156,6 +180,9 @@ class Interest:
         self.removed_ns: i64 = -1
         self.removed: str = ""
         """DEL, close; empty while it lasts."""
+
+
+_NO_WATCHES: Final[list[Interest]] = []
 
 
 class DescriptorTable:
@@ -217,7 +244,6 @@ class Thread:
         self.first_ns: i64 = -1
         self.last_ns: i64 = -1
         self.calls: i64 = 0
-        self.syscall_ns: i64 = 0
         self.ended_line: i64 = 0
         self.ended_ns: i64 = -1
         self.end: bytes = b""

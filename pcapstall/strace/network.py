@@ -72,7 +72,7 @@ def accepted(reader: StraceReader, listener: Socket) -> tuple[Socket, bool]:
     socket.listener = listener
     socket.nonblocking = 0
     cursor = ArgCursor()
-    cursor.open(reader.args, reader.args_start, reader.args_end)
+    cursor.open(reader.args, reader.args_rest, reader.args_end)
     cloexec = False
     if cursor.skip(1):
         address = read_sockaddr(cursor.buf, cursor.start, cursor.end)
@@ -155,7 +155,7 @@ def named(reader: StraceReader, socket: Socket, is_peer: bool) -> None:
 def asked(reader: StraceReader, socket: Socket) -> None:
     """``getsockopt(6, SOL_SOCKET, SO_ERROR, [0], [4]) = 0``; SO_ERROR is how a non-blocking connect is asked for."""
     cursor = ArgCursor()
-    cursor.open(reader.args, reader.args_start, reader.args_end)
+    cursor.open(reader.args, reader.args_rest, reader.args_end)
     if not cursor.skip(1) or read_flags(cursor.buf, cursor.start, cursor.end, {b"SOL_SOCKET": 1}) != 1:
         return
     if not cursor.next() or read_flags(cursor.buf, cursor.start, cursor.end, {b"SO_ERROR": 4}) != 4:
@@ -174,7 +174,7 @@ def shut(reader: StraceReader, socket: Socket) -> None:
     if socket.shutdown is None:
         socket.shutdown = call
     cursor = ArgCursor()
-    cursor.open(reader.args, reader.args_start, reader.args_end)
+    cursor.open(reader.args, reader.args_rest, reader.args_end)
     if cursor.skip(1):
         how: i64 = read_flags(cursor.buf, cursor.start, cursor.end, {b"SHUT_WR": 1, b"SHUT_RDWR": 2})
         if how >= 1 and socket.outbound.end is None:
@@ -247,7 +247,7 @@ def listening(reader: StraceReader, socket: Socket) -> None:
 def _address_at(reader: StraceReader, socket: Socket, place: i64) -> Endpoint | None:
     """The endpoint in argument ``place``; also tells a socket of unknown family which it is of."""
     cursor = ArgCursor()
-    cursor.open(reader.args, reader.args_start, reader.args_end)
+    cursor.open(reader.args, reader.args_rest, reader.args_end)
     if not cursor.skip(place):
         return None
     address = read_sockaddr(cursor.buf, cursor.start, cursor.end)

@@ -54,6 +54,19 @@ def read_fraction_ns(buf: bytes, at: i64, end: i64) -> i64:
     return value
 
 
+def six_digits(buf: bytes, at: i64) -> i64:
+    """The number of six digits at ``at``; negative when they are not all digits."""
+    a: i64 = i64(buf[at]) - 48
+    b: i64 = i64(buf[at + 1]) - 48
+    c: i64 = i64(buf[at + 2]) - 48
+    d: i64 = i64(buf[at + 3]) - 48
+    e: i64 = i64(buf[at + 4]) - 48
+    f: i64 = i64(buf[at + 5]) - 48
+    if (a | b | c | d | e | f | (9 - a) | (9 - b) | (9 - c) | (9 - d) | (9 - e) | (9 - f)) < 0:
+        return -1
+    return a * 100_000 + b * 10_000 + c * 1_000 + d * 100 + e * 10 + f
+
+
 def read_number(buf: bytes, at: i64, end: i64) -> tuple[i64, i64]:
     """A number as strace prints it (``16``, ``-1``, ``0x1f``) and the offset after it: ``at`` if none is there.
 

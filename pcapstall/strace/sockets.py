@@ -63,6 +63,9 @@ class Direction:
         self.previews: list[Preview] = []
 
 
+_NOTHING_PASSED: Final = Direction()
+
+
 class Connect:
     """A connect call and the address it was given."""
 
@@ -107,10 +110,13 @@ class Socket(OpenFile):
         self.peer: Endpoint | None = None
         self.peer_source: str = ""
         """decoration, accept, getpeername, connect; under address translation none of them is on the wire."""
-        self.inbound: Direction = Direction()
-        self.outbound: Direction = Direction()
+        self.inbound: Direction = _NOTHING_PASSED
+        self.outbound: Direction = _NOTHING_PASSED
+        """Their own as soon as it is known to be a socket."""
         self.shutdown: Call | None = None
         """The first shutdown that succeeded."""
+        self.settled: bool = False
+        """It was closed and somebody will ask for it (`keeper`)."""
         self.rights: bool = False
         """It came or went as SCM_RIGHTS."""
 

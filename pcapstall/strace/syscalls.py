@@ -144,7 +144,7 @@ _MAX_NAMES: Final = 4096
 """No kernel has so many; a file that does is not one to keep a counter for each of its words."""
 
 
-_SLOTS: Final = 128
+_SLOTS: Final = 256
 
 
 class Syscall:
@@ -160,8 +160,6 @@ class Syscall:
         self.calls: i64 = 0
         self.failed: i64 = 0
         """Calls that returned an error."""
-        self.time_ns: i64 = 0
-        """Time spent in it by all threads, as far as durations were printed."""
         self.first_line: i64 = 0
         """Reference of the first line with it (see `core.frames`), 0: never seen."""
 
@@ -192,24 +190,29 @@ class Syscalls:
             self.by_name[name] = entry
         return entry
 
-    def at(self, buf: bytes, start: i64, end: i64) -> Syscall:
-        """The entry of the name at ``start``: the few names that make up most lines are found without a copy."""
-        size: i64 = end - start
-        slot: i64 = 0
-        if size > 1:
-            slot = (size + i64(buf[start]) * 4 + i64(buf[start + 1]) * 8 + i64(buf[end - 1])) & (_SLOTS - 1)
-        entry = self._slots[slot]
+    def ahead(self, buf: bytes, at: i64, end: i64, mark: i64) -> Syscall:
+        """The entry whose name stands at ``at``, with the character ``mark`` after it, if it is one that was asked for
+        lately: the few names that make up most lines are found without a copy. Else `other`."""
+        if at + 7 >= end:
+            return self.other
+        entry = self._slots[_slot(buf, at)]
         name = entry.name
-        if size == len(name):
-            k: i64 = 0
-            while k < size:
-                if buf[start + k] != name[k]:
-                    break
-                k += 1
-            if k == size:
-                return entry
+        size: i64 = len(name)
+        after: i64 = at + size
+        if after >= end or buf[after] != mark:
+            return self.other
+        k: i64 = 0
+        while k < size:
+            if buf[at + k] != name[k]:
+                return self.other
+            k += 1
+        return entry
+
+    def at(self, buf: bytes, start: i64, end: i64) -> Syscall:
+        """The entry of the name at ``start``."""
         entry = self.get(buf[start:end])
-        self._slots[slot] = entry
+        if start + 7 < len(buf):
+            self._slots[_slot(buf, start)] = entry
         return entry
 
     def seen(self) -> list[Syscall]:
@@ -220,6 +223,13 @@ class Syscalls:
     def families_seen(self) -> set[str]:
         """The families with at least one call."""
         return {entry.family for entry in self.by_name.values() if entry.calls and entry.family}
+
+
+def _slot(buf: bytes, at: i64) -> i64:
+    """Where the name at ``at`` is remembered: chosen so that the names of real traces seldom meet. What stands behind
+    a short name only spreads it over several slots."""
+    spread: i64 = i64(buf[at]) + i64(buf[at + 1]) * 31 + (i64(buf[at + 3]) + i64(buf[at + 4])) * 32 + i64(buf[at + 6])
+    return spread & (_SLOTS - 1)
 
 
 def _by_calls(entry: Syscall) -> tuple[int, bytes]:

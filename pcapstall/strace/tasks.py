@@ -4,10 +4,14 @@ On the terminal strace writes `[pid N]` only while more than one task is traced.
 task, whose number may become known much later; afterwards to the one that is left.
 """
 
+from typing import Final
+
 from mypy_extensions import i64
 
 from pcapstall.strace.model import Thread
 from pcapstall.strace.syscalls import Syscall
+
+_SLOTS: Final = 256
 
 
 class Threads:
@@ -22,17 +26,20 @@ class Threads:
         self.groups: dict[int, int] = {}
         """``Process N attached with M threads``: N to M."""
         self._plain: Thread | None = None
-        self._last: Thread = Thread(-1)
+        self._nobody: Thread = Thread(-1)
+        self._slots: list[Thread] = [self._nobody] * _SLOTS
+        """The thread of each of the last numbers, where the number's last bits say."""
 
     def of(self, tid: i64) -> Thread:
         """The thread with this number."""
-        if self._last.tid == tid:
-            return self._last
-        thread = self.by_tid.get(tid)
-        if thread is None:
-            thread = self._add(tid)
-        self._last = thread
-        return thread
+        thread = self._slots[tid & (_SLOTS - 1)]
+        if thread.tid == tid:
+            return thread
+        known = self.by_tid.get(tid)
+        if known is None:
+            known = self._add(tid)
+        self._slots[tid & (_SLOTS - 1)] = known
+        return known
 
     def of_bracket(self, tid: i64, resumed: Syscall | None) -> Thread:
         """The thread of a line with ``[pid tid]``; ``resumed`` is the call that the line says it returns from."""
@@ -104,8 +111,7 @@ class Threads:
             self._plain = fresh
             return fresh
         self.by_tid.pop(thread.tid, None)
-        if self._last is thread:
-            self._last = Thread(-1)
+        self._slots[thread.tid & (_SLOTS - 1)] = self._nobody
         return self.of(thread.tid)
 
     def _add(self, tid: i64) -> Thread:

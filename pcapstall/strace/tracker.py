@@ -86,10 +86,6 @@ class Tracker:
             syscall.first_line = reader.ref
         if reader.body.ret < 0:
             syscall.failed += 1
-        duration: i64 = reader.duration_ns
-        if duration > 0:
-            syscall.time_ns += duration
-            thread.syscall_ns += duration
         thread.calls += 1
         file: OpenFile | None = None
         code: i64 = syscall.code

@@ -11,7 +11,7 @@ from mypy_extensions import i64
 from pcapstall.strace.args import ArgCursor, read_flags
 from pcapstall.strace.lines import StraceReader
 from pcapstall.strace.messages import MESSAGE_FLAGS, MSG_PEEK, Shown, find_vector, read_buffer, read_vector
-from pcapstall.strace.model import Call, OpenFile, shared
+from pcapstall.strace.model import Call, shared
 from pcapstall.strace.sockets import Direction, Preview, Socket
 from pcapstall.strace.syscalls import (
     READ,
@@ -103,6 +103,10 @@ class Transfers:
         if way.first is None:
             way.first = self._make(reader)
 
+    def begins_handshake(self, reader: StraceReader, code: i64) -> bool:
+        """Whether the bytes begin like a handshake record: enough to take an unknown descriptor for a socket."""
+        return reader.body.ret >= 2 and self._shown(reader, code, reader.body.ret, 2).data == _HANDSHAKE_RECORD
+
     def _failed(self, reader: StraceReader, way: Direction) -> None:
         errno = reader.body.errno(reader.buf)
         if errno == b"EAGAIN" or errno == b"EWOULDBLOCK":
@@ -151,7 +155,7 @@ class Transfers:
     def _shown(self, reader: StraceReader, code: i64, moved: i64, limit: i64) -> Shown:
         cursor = self._cursor
         buf = reader.args
-        cursor.open(buf, reader.args_start, reader.args_end)
+        cursor.open(buf, reader.args_rest, reader.args_end)
         if not cursor.skip(1):
             return Shown()
         if code == READ or code == WRITE or code == RECVFROM or code == SENDTO:
@@ -168,7 +172,7 @@ class Transfers:
     def _peeks(self, reader: StraceReader, code: i64) -> bool:
         """Whether MSG_PEEK is among the flags: recvfrom's fourth argument, recvmsg's third."""
         cursor = self._cursor
-        cursor.open(reader.args, reader.args_start, reader.args_end)
+        cursor.open(reader.args, reader.args_rest, reader.args_end)
         place: i64 = 3
         if code == RECVMSG:
             place = 2
@@ -176,13 +180,3 @@ class Transfers:
             return False
         flags: i64 = read_flags(cursor.buf, cursor.start, cursor.end, MESSAGE_FLAGS)
         return flags > 0 and flags & MSG_PEEK != 0
-
-
-def is_tls_like(file: OpenFile) -> bool:
-    """Whether some preview begins like a handshake record: enough to take an unknown descriptor for a socket."""
-    if not isinstance(file, Socket):
-        return False
-    for preview in (*file.inbound.previews, *file.outbound.previews):
-        if preview.data.startswith(_HANDSHAKE_RECORD):
-            return True
-    return False

@@ -19,6 +19,7 @@ SLASH: Final = 47
 STAR: Final = 42
 OPEN_BRACKET: Final = 91
 CLOSE_BRACKET: Final = 93
+OPEN_PAREN: Final = 40
 CLOSE_PAREN: Final = 41
 _UNDERSCORE: Final = 95
 _LOWER: Final = 32

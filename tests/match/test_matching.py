@@ -9,11 +9,10 @@ from wire_support import SECOND, flows_of
 
 from pcapstall.core.frames import frame_ref
 from pcapstall.flows.flow import Flow
-from pcapstall.match.ends import Ends
 from pcapstall.match.matching import Matching, match_strace
 from pcapstall.match.offset import Bound, settle
+from pcapstall.match.outline import Outlines
 from pcapstall.strace.family import open_straces
-from pcapstall.strace.index import index_strace
 from pcapstall.strace.leader import ELAPSED, EPOCH, TIME_OF_DAY
 
 SOCKET = (-0.1, "socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 5 <0.000010>")
@@ -30,7 +29,10 @@ def matching(text: str, flows: list[Flow]) -> Matching:
         path = Path(folder) / "trace"
         path.write_text(text)
         (opened,) = open_straces([str(path)])
-        return match_strace(index_strace(opened), Ends(flows))
+        outlines = Outlines()
+        for flow in flows:
+            outlines.add(flow)
+        return match_strace(opened, outlines)
 
 
 def ways(found: Matching) -> list[tuple[int, str, str]]:
@@ -184,3 +186,21 @@ def test_every_lab_socket_is_found(lab: Path) -> None:
         for report, side in zip(analysis.straces, ("client", "server"), strict=True):
             assert {process.side for process in report.processes if process.flows} == {side}, name
             assert sorted({flow for process in report.processes for flow in process.flows}) == [row.id for row in rows]
+
+
+def test_of_many_sockets_those_that_are_no_end_are_let_go() -> None:
+    """A long trace keeps the sockets that may be ends of flows, and counts the others."""
+    lines = []
+    for number in range(12_000):
+        at = number / 10_000 - 2
+        lines += [
+            (at, SOCKET[1]),
+            (at, connect("10.0.0.2" if number == 300 else "192.0.2.1")[1]),
+            (at, "close(5) = 0 <0.000001>"),
+        ]
+    found = matching(strace([*lines, SOCKET, connect(), WRITE]), flows(40000))
+    assert ways(found) == [(1, "client", "client_random")]
+    assert len(found.index.sockets) < 9_000
+    assert any(socket.peer == (b"\x0a\0\0\2", 443) and socket.closed_line for socket in found.index.sockets)
+    assert found.unmatched()[-1].endswith(" more")
+    assert len(found.strangers) + found.strangers_let_go == 12_000

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strace_support import read_strace
 
+from pcapstall.strace.ending import Ending
 from pcapstall.strace.leader import ELAPSED, EPOCH, RELATIVE, TIME_OF_DAY
+from pcapstall.strace.walk import find_close
 from pcapstall.strace.wrappers import Wrapper
 
 CLOSE = "close(3) = 0"
@@ -371,3 +373,47 @@ def test_epoch_lab_files_agree_with_awk_like_reading(lab) -> None:
             assert only.duration_ns == (int(match[5].replace(".", "")) * 1000 if match[5] else -1)
             checked += 1
     assert checked > 1000
+
+
+@pytest.mark.parametrize(
+    ("line", "args", "result"),
+    [
+        ('openat(3</a/b = 3<c>, "x = 5", 0) = 6</tmp/y = 7z>', '3</a/b = 3<c>, "x = 5", 0', "6</tmp/y = 7z>"),
+        ('read(3, "=") = -1 EAGAIN (Resource (temporarily) unavailable)', '3, "="', None),
+        ('read(3, "a) = -1 EPERM (b)"..., 40) = 40', '3, "a) = -1 EPERM (b)"..., 40', "40"),
+        ("mmap(NULL, 8) = 0x7f9e33e69000", "NULL, 8", "0x7f9e33e69000"),
+        ("brk(0x1) = 0xzz", "0x1", "0xzz"),
+        ('readlink("/x", "y = 3</z>", 9) = 9', '"/x", "y = 3</z>", 9', "9"),
+        ("getpid() = 17", "", "17"),
+        ("f() = -1 ENOSYS (x)", "", "-1 ENOSYS (x)"),
+    ],
+)
+def test_endings_are_read_alike_from_behind_and_from_the_front(line: str, args: str, result: str | None) -> None:
+    """What `_from_behind` takes for an ending is the one that walking over the arguments finds."""
+    buf = line.encode()
+    ending = Ending()
+    assert ending.read_ending(buf, buf.index(b"(") + 1, len(buf))
+    assert buf[buf.index(b"(") + 1 : ending.args_end].decode() == args
+    if result is not None:
+        assert buf[ending.result_start : ending.result_end].decode() == result
+    close = find_close(buf, buf.index(b"(") + 1, len(buf))
+    assert close == ending.args_end
+
+
+def test_a_line_of_another_second_or_thread_is_read_anew(read) -> None:
+    """The beginning of the line before is only a shortcut."""
+    text = "".join(
+        f"{pid} {second}.{fraction} close(3) = 0\n"
+        for pid in (7, 8, 77, 7)
+        for second in (1796007028, 1796007029)
+        for fraction in ("000001", "9", "123456789")
+    )
+    reading = read(text + "7 1796007029.5 [  3] close(3) = 0\n7 1796007029.6 close(3) = 0\n1796007029.7 close(3) = 0\n")
+    expected = [
+        (pid, second * 10**9 + int(fraction.ljust(9, "0")))
+        for pid in (7, 8, 77, 7)
+        for second in (1796007028, 1796007029)
+        for fraction in ("000001", "9", "123456789")
+    ]
+    expected += [(7, 1796007029_500000000), (7, 1796007029_600000000), (0, 1796007029_700000000)]
+    assert [(line.tid, line.time_ns) for line in reading.lines] == expected

@@ -61,7 +61,10 @@ def told(road: Road, text: str, at: str) -> tuple[FlowReport, StraceReport]:
         path = Path(folder) / "trace"
         path.write_text(text)
         straces = Straces([GivenFile(str(path))])
-        findings = Findings(follow(road.captured(at)), at if at != "middle" else "", frozenset(), True, straces)
+        collector = follow(road.captured(at))
+        for flow in collector.kept:
+            collector.outlines.add(flow)
+        findings = Findings(collector, at if at != "middle" else "", frozenset(), True, straces)
         findings.settle()
         (row,) = findings.rows(START_NS)
         (report,) = straces.reports()
