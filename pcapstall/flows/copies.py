@@ -76,7 +76,8 @@ def _restamp(half: HalfFlow, old_ns: i64, old_ref: i64, segment: Segment) -> Non
     if _is_it(flow.client_hello_acked_ns, flow.client_hello_acked_ref, old_ns, old_ref):
         flow.client_hello_acked_ns, flow.client_hello_acked_ref = ns, ref
     if _is_it(flow.hello_retry_ns, flow.hello_retry_ref, old_ns, old_ref):
-        flow.hello_retry_ns, flow.hello_retry_ref = ns, ref
+        rare = flow.rare()
+        rare.hello_retry_ns, rare.hello_retry_ref = ns, ref
     if _is_it(flow.server_hello_first_ns, flow.server_hello_first_ref, old_ns, old_ref):
         flow.server_hello_first_ns, flow.server_hello_first_ref = ns, ref
     if _is_it(flow.server_hello_last_ns, flow.server_hello_last_ref, old_ns, old_ref):

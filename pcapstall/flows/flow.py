@@ -11,8 +11,9 @@ from mypy_extensions import i64
 from pcapstall.core.words import u16_be
 from pcapstall.flows.head import StreamHead
 from pcapstall.flows.holes import Hole
-from pcapstall.flows.kept import Alert, IcmpError, SegmentNote
+from pcapstall.flows.kept import Alert, SegmentNote
 from pcapstall.flows.keys import reverse_key
+from pcapstall.flows.rarities import WithRarities
 from pcapstall.wire.tls_hello import ClientHello, ServerHello, parse_client_hello
 from pcapstall.wire.tls_reader import NEVER as NEVER
 from pcapstall.wire.tls_reader import TlsReader
@@ -63,9 +64,6 @@ FLAG_LEFT_UNREAD: Final = 0x1000  # its TLS, or a hello, was left unread to boun
 
 AHEAD_NS: Final = 60_000_000_000
 """A stamp further ahead of the capture's time than this is wrong, and nothing waits for that time to come."""
-
-NO_SYN_ACKS: Final[list[tuple[i64, i64, i64]]] = []
-"""Shared and empty: a flow with one SYN-ACK needs no list of its own."""
 
 
 class HalfFlow:
@@ -126,21 +124,30 @@ class HalfFlow:
         return flow.answer_key
 
 
-class Flow:
+class Flow(WithRarities):
     """One connection: a SYN with another ISN on the same endpoints is another flow."""
 
-    def __init__(self, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
+    def __init__(self, key: bytes, shared_key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
+        super().__init__()
         self.id: i64 = flow_id
         """Flows count from 1 in the order of their first frames."""
         self.key: bytes = key
         """src dst sport dport of the first packet, as on the wire."""
-        self.shared_key: bytes = key
+        self.shared_key: bytes = shared_key
         """By which it is found (flows.keys)."""
         self._answer_key: bytes = b""
         self.opener: HalfFlow = HalfFlow(self)
         """The half that sent the first packet: ``key`` is its key."""
         self.answerer: HalfFlow = HalfFlow(self)
         self.opener_is_client: bool = True
+        self.tls_client_is_opener: bool = True
+        """Who sent the ClientHello; the SYN's sender but for a TLS client that accepts (active FTP)."""
+        self.settled: bool = False
+        """Whether the handshake is over, one way or the other."""
+        self.noting: bool = True
+        """Whether its segments are still noted."""
+        self.copies_come_later: bool = False
+        """Whether the server's packets are measured by a later copy."""
         self.direction_source: str = BY_FIRST_SEEN
         self.tunnel: str = ""
         self.first_ns: i64 = ns
@@ -159,12 +166,6 @@ class Flow:
         self.client_hello_last_ref: i64 = 0
         self.client_hello_acked_ns: i64 = 0
         self.client_hello_acked_ref: i64 = 0
-        self.hello_retry_ns: i64 = 0
-        self.hello_retry_ref: i64 = 0
-        self.client_hello2_first_ns: i64 = 0
-        self.client_hello2_first_ref: i64 = 0
-        self.client_hello2_last_ns: i64 = 0
-        self.client_hello2_last_ref: i64 = 0
         self.server_hello_first_ns: i64 = 0
         self.server_hello_first_ref: i64 = 0
         self.server_hello_last_ns: i64 = 0
@@ -181,17 +182,6 @@ class Flow:
         self.copies: i64 = 0
         self.near_interface: i64 = -2
         """Where copies are measured; see `copies`."""
-        self.copies_come_later: bool = False
-        """Whether the server's packets are measured by a later copy."""
-        self.syn_data: str = ""
-        """``accepted`` or ``rejected`` when the SYN carried data and its fate was seen."""
-        self.preamble: str = ""
-        self.preamble_ns: i64 = 0
-        """From the first payload byte of either side to the ClientHello's first byte, with a preamble."""
-        self.owes: str = ""
-        """What the server owed at the end of a flow that never came to a hello (wire.preamble)."""
-        self.answer: str = ""
-        """What the server said to the ClientHello instead of TLS (wire.preamble)."""
         self.hello_message: bytes = b""
         """The ClientHello, as long as nobody has asked what is in it (flows.hellos)."""
         self.hello_place: i64 = 0
@@ -200,22 +190,13 @@ class Flow:
         self.server_hello: ServerHello | None = None
         self.server_hello_end: i64 = NEVER
         """Offset one past the ServerHello's last byte in the server's stream."""
-        self.tls_client_is_opener: bool = True
-        """Who sent the ClientHello; the SYN's sender but for a TLS client that accepts (active FTP)."""
         self.server_tls_offset: i64 = 0
         """Where in the server's stream its TLS may begin: what the ClientHello's first segment acknowledged."""
         self.state: i64 = LIVE
         self.closed_ns: i64 = 0
         """When both sides were done, or were last found still talking; until when a flow closed early was watched."""
-        self.noting: bool = True
-        """Whether its segments are still noted."""
-        self.settled: bool = False
-        """Whether the handshake is over, one way or the other."""
         self.flags: i64 = 0
-        self.other_syn_acks: list[tuple[i64, i64, i64]] = NO_SYN_ACKS
-        """(ISN, ns, ref) of SYN-ACKs with another ISN than the first one's, until the client's ACK chooses."""
         self.alerts: list[Alert] | None = None
-        self.icmp_errors: list[IcmpError] | None = None
         self.first_note: SegmentNote | None = None
         """Segment headers of the handshake, a chain; None once it is over and nothing in it was slow."""
         self.last_note: SegmentNote | None = None
@@ -277,7 +258,7 @@ class Flow:
         return self.opener
 
 
-NOBODY: Final = Flow(b"", 0, 0, 0)
+NOBODY: Final = Flow(b"", b"", 0, 0, 0)
 """The flow of halves whose own flow was let go."""
 
 

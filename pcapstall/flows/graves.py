@@ -4,14 +4,12 @@ Kept for a quiet time, and never more than a bounded number. A straggler repeats
 ports, even one whose SYN was not captured, has numbers that the buried connection never used.
 """
 
-from collections import deque
-
 from mypy_extensions import i64
 
 from pcapstall.core.seq import seq_diff, to_offset
 from pcapstall.flows.flow import AHEAD_NS, CLOSING, Flow, HalfFlow, peer_of
-from pcapstall.flows.keys import shared_key
 from pcapstall.flows.oddities import UNSEEN_LEN
+from pcapstall.flows.queue import Queue
 from pcapstall.wire.segment import ACK, SYN, Segment
 
 
@@ -34,7 +32,7 @@ class Graves:
     def __init__(self, quiet_ns: i64, most: i64) -> None:
         self._quiet_ns: i64 = quiet_ns
         self._most: i64 = most
-        self._queue: deque[Grave] = deque()
+        self._queue: Queue[Grave] = Queue()
         self._by_key: dict[bytes, Grave] = {}
 
     def bury(self, flow: Flow, now_ns: i64) -> None:
@@ -45,13 +43,12 @@ class Graves:
         if len(self._queue) > self._most:
             self._level(self._queue.popleft())
 
-    def holds(self, segment: Segment) -> bool:
+    def holds(self, segment: Segment, key: bytes, shared: bytes) -> bool:
         """Whether ``segment`` is a straggler of a forgotten flow: it lies within what that one sent.
 
         A new connection begins further on: initial numbers grow by millions a second (RFC 6528).
         """
-        key = segment.key
-        grave = self._by_key.get(shared_key(key, segment.source, segment.destination))
+        grave = self._by_key.get(shared)
         if grave is None:
             return False
         base_seq: i64 = grave.base_seq
@@ -72,7 +69,7 @@ class Graves:
         """Level those that are old enough; `AHEAD_NS` before their time are those that a wrong stamp dug."""
         queue = self._queue
         while len(queue) > 0:
-            age: i64 = now_ns - queue[0].ns
+            age: i64 = now_ns - queue.first().ns
             if -AHEAD_NS < age < self._quiet_ns:
                 break
             self._level(queue.popleft())

@@ -7,6 +7,9 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from pcapstall.wire.segment import Segment
+from pcapstall.wire.tcp_options import timestamps
+
 MAX_FLOWS: Final = 100_000
 """Most flows that are followed at once, unless the user says otherwise."""
 PENDING_MAX: Final = 64 * 1024 * 1024
@@ -62,11 +65,35 @@ class SegmentNote:
         self.interface: i64
         self.ttl: i64
         self.ip_id: i64
-        self.tsval: i64
-        """TCP timestamp (RFC 7323); -1 without the option."""
-        self.tsecr: i64
         self.options: bytes
-        """TCP options as captured, where there is more than timestamps."""
+        """TCP options as captured; empty where there are timestamps and nothing else."""
+        self.plain_tsval: i64
+        """These timestamps; where ``options`` is not empty, they are there."""
+        self.plain_tsecr: i64
+
+    @property
+    def tsval(self) -> i64:
+        """TCP timestamp (RFC 7323); -1 without the option."""
+        if len(self.options) == 0:
+            return self.plain_tsval
+        return _timestamps(self.options).tsval
+
+    @property
+    def tsecr(self) -> i64:
+        """The timestamp that it echoes; -1 without the option."""
+        if len(self.options) == 0:
+            return self.plain_tsecr
+        return _timestamps(self.options).tsecr
+
+
+def _timestamps(options: bytes) -> Segment:
+    """A segment with these options, its timestamps read."""
+    segment = Segment()
+    segment.buf = options
+    segment.tcp_offset = -20
+    segment.options_end = len(options)
+    timestamps(segment)
+    return segment
 
 
 class Limits:

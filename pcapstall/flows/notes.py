@@ -10,7 +10,7 @@ from mypy_extensions import i64
 from pcapstall.flows.flow import FLAG_NOTES_CUT, Flow, HalfFlow
 from pcapstall.flows.kept import Limits, SegmentNote
 from pcapstall.wire.segment import Segment
-from pcapstall.wire.tcp_options import timestamps
+from pcapstall.wire.tcp_options import ABSENT, timestamps
 
 TIMESTAMPS_LEN: Final = 12
 """NOP, NOP and the timestamps option: all the options that most segments have."""
@@ -59,15 +59,16 @@ class Notes:
         note.interface = segment.interface
         note.ttl = segment.ttl
         note.ip_id = segment.ip_id
-        timestamps(segment)
-        note.tsval = segment.tsval
-        note.tsecr = segment.tsecr
         start: i64 = segment.tcp_offset + 20
         end: i64 = segment.options_end
-        if end > start and (end - start != TIMESTAMPS_LEN or segment.tsval < 0):
+        note.options = b""
+        note.plain_tsval = ABSENT
+        note.plain_tsecr = ABSENT
+        if end - start == TIMESTAMPS_LEN and timestamps(segment):
+            note.plain_tsval = segment.tsval
+            note.plain_tsecr = segment.tsecr
+        elif end > start:
             note.options = segment.buf[start:end]
-        else:
-            note.options = b""
 
 
 def drop_notes(flow: Flow, limits: Limits) -> None:

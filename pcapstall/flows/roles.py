@@ -34,6 +34,12 @@ def first_payload_ns(flow: Flow, latest_ns: i64) -> i64:
     return ns
 
 
+def only_data_goes_on(half: HalfFlow) -> bool:
+    """Whether handshake and first data of ``half`` are behind: its records of application data tell nothing new."""
+    flow = half.flow
+    return half.app_data_ref != 0 and not half.alert_candidate and flow.settled and flow.client_finished_ref != 0
+
+
 def is_slow(flow: Flow, slow_ns: i64) -> bool:
     """Whether any interval of the handshake is long enough to be asked about."""
     if flow.syn_ref != 0 and flow.ack_ref != 0 and flow.ack_ns - flow.syn_ns >= slow_ns:

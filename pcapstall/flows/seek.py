@@ -56,7 +56,7 @@ def _find_hello(half: HalfFlow, head: StreamHead) -> i64:
     if server_head is not None:
         greeting = server_head.prefix
     if at > 0 or len(greeting) > 0:
-        half.flow.preamble = name_preamble(head.prefix[:at], greeting)
+        half.flow.rare().preamble = name_preamble(head.prefix[:at], greeting)
     return at
 
 
@@ -70,7 +70,7 @@ def _find_answer(half: HalfFlow, head: StreamHead) -> i64:
         head.prefix_offset += cut
     at: i64 = server_tls_start(head.prefix, 0)
     if at == NOT_TLS:
-        half.flow.answer = name_answer(head.prefix)
+        half.flow.rare().answer = name_answer(head.prefix)
     return at
 
 
@@ -90,20 +90,20 @@ def note_talk(flow: Flow) -> None:
             if cut < 0:
                 cut = 0
             if len(server) >= cut + _RECORD_HEADER_LEN:
-                flow.answer = name_answer(server[cut:])
+                flow.rare().answer = name_answer(server[cut:])
         return
     if flow.ack_ref == 0 or len(client) + len(server) == 0:
         return
     key = flow.answer_key
     if flow.opener_is_client:
         key = flow.key
-    flow.owes = server_owes(client, server, u16_be(key, len(key) - 2))
+    flow.rare().owes = server_owes(client, server, u16_be(key, len(key) - 2))
     due: bool = tls_due(client, server)
     name: str = name_preamble(client, server)
     if due:
         flow.flags |= FLAG_TLS_DUE
     if due or flow.owes != "" or name == "proxy_v1" or name == "proxy_v2":
-        flow.preamble = name
+        flow.rare().preamble = name
 
 
 __all__ = ["NEED_MORE", "NOT_TLS", "PREFIX_MAX", "find_tls", "looks_like_record", "note_talk"]

@@ -4,7 +4,6 @@ A connection whose both sides are done is handed to the sink after a
 quiet time, so that memory follows what is alive. What a segment does to its flow is in the TCP module.
 """
 
-from collections import deque
 from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
@@ -26,6 +25,7 @@ from pcapstall.flows.keys import shared_key, shared_key_of
 from pcapstall.flows.notes import drop_notes
 from pcapstall.flows.oddities import is_over, take_back_resets
 from pcapstall.flows.pending import longest_pending
+from pcapstall.flows.queue import Queue
 from pcapstall.flows.recent import RecentHalves
 from pcapstall.flows.tcp import TcpEvents
 from pcapstall.flows.tls import TlsStreams
@@ -76,9 +76,9 @@ class FlowTable:
         """By their shared keys."""
         self._recent: RecentHalves = RecentHalves()
         self._nobody: HalfFlow = NOBODY.opener
-        self._closing: deque[Flow] = deque()
+        self._closing: Queue[Flow] = Queue()
         """Those of which both sides are done, in the order in which that happened."""
-        self._done: deque[Flow] = deque()
+        self._done: Queue[Flow] = Queue()
         """Those that are kept for stragglers."""
         self._graves: Graves = Graves(quiet_ns, max_flows)
         self._opened: i64 = 0
@@ -93,30 +93,30 @@ class FlowTable:
     def add(self, segment: Segment) -> None:
         """Give a segment to its flow."""
         half = self._recent.find(segment)
-        if half is self._nobody:
-            half = self._find(segment)
-        if half is self._nobody:
-            if segment.flags & (SYN | ACK) != SYN and self._graves.holds(segment):
+        if half is self._nobody or (segment.flags & SYN != 0 and is_reuse(half, segment)):
+            half = self._look_up(segment)
+            if half is self._nobody:
                 return
-            half = self._open(segment)
-        elif segment.flags & SYN != 0 and is_reuse(half, segment):
-            self._hand_on(half.flow)
-            half = self._open(segment)
         self._tcp.advance(half, segment)
         if segment.flags & (FIN | RST) != 0:
             self._note_close(half.flow)
 
-    def _find(self, segment: Segment) -> HalfFlow:
-        """The half-flow that sent ``segment``, by its key; that of `NOBODY` when it is new."""
+    def _look_up(self, segment: Segment) -> HalfFlow:
+        """The half-flow that sent ``segment``, by its key, or that of a new flow; that of `NOBODY` for a straggler."""
         key = segment.key
-        flow = self._flows.get(shared_key(key, segment.source, segment.destination))
-        if flow is None:
+        shared = shared_key(key, segment.source, segment.destination)
+        flow = self._flows.get(shared)
+        if flow is not None:
+            half = flow.answerer
+            if key == flow.key:
+                half = flow.opener
+            if segment.flags & SYN == 0 or not is_reuse(half, segment):
+                self._recent.put(half, segment.source, segment.destination)
+                return half
+            self._hand_on(flow)
+        elif segment.flags & (SYN | ACK) != SYN and self._graves.holds(segment, key, shared):
             return self._nobody
-        half = flow.answerer
-        if key == flow.key:
-            half = flow.opener
-        self._recent.put(half, segment.source, segment.destination)
-        return half
+        return self._open(segment, key, shared)
 
     def icmp(self, quote: IcmpQuote, ns: i64, ref: i64) -> None:
         """Note an ICMP error with the flow whose packet it quotes; one about an unknown flow concerns nobody here."""
@@ -127,7 +127,7 @@ class FlowTable:
         errors = flow.icmp_errors
         if errors is None:
             errors = []
-            flow.icmp_errors = errors
+            flow.rare().icmp_errors = errors
         if len(errors) < ICMP_ERRORS_MAX:
             errors.append(IcmpError(quote.v6, quote.kind, quote.code, quote.mtu, from_client, ns, ref))
 
@@ -141,7 +141,7 @@ class FlowTable:
         looked_at: i64 = 0
         while len(closing) > 0 and looked_at < EXPIRE_MAX:
             looked_at += 1
-            flow = closing[0]
+            flow = closing.first()
             if flow.state != HANDED_ON and is_within(now_ns - flow.closed_ns, LINGER_NS):
                 break
             closing.popleft()
@@ -178,7 +178,7 @@ class FlowTable:
         looked_at: i64 = 0
         while len(done) > 0 and looked_at < EXPIRE_MAX:
             looked_at += 1
-            flow = done[0]
+            flow = done.first()
             if flow.state != HANDED_ON and is_within(now_ns - flow.closed_ns, self._quiet_ns):
                 break
             done.popleft()
@@ -200,18 +200,17 @@ class FlowTable:
     def __len__(self) -> int:
         return len(self._flows)
 
-    def _open(self, segment: Segment) -> HalfFlow:
+    def _open(self, segment: Segment, key: bytes, shared: bytes) -> HalfFlow:
         """Begin a flow with its first segment."""
         if len(self._flows) >= self.limits.max_flows:
             self._make_room(segment.ts_ns)
         self._opened += 1
         self._opened_ns = segment.ts_ns
-        flow = Flow(segment.key, self._opened, segment.ts_ns, segment.ref)
-        flow.shared_key = shared_key(flow.key, segment.source, segment.destination)
+        flow = Flow(key, shared, self._opened, segment.ts_ns, segment.ref)
         flow.tunnel = segment.tunnel
         if segment.flags & SYN == 0:
             flow.guess_direction()
-        self._flows[flow.shared_key] = flow
+        self._flows[shared] = flow
         # In this order: a host that talks to its own port (LAND) has the same endpoints in both directions.
         self._recent.put(flow.answerer, segment.destination, segment.source)
         self._recent.put(flow.opener, segment.source, segment.destination)

@@ -22,7 +22,6 @@ from pcapstall.flows.flow import (
     LATE,
     NEVER,
     NEW,
-    NO_SYN_ACKS,
     RETRANSMISSION,
     Flow,
     HalfFlow,
@@ -273,7 +272,7 @@ def _synchronise(half: HalfFlow, segment: Segment) -> i64:
     if flow.ack_ref == 0 and (segment.seq + 1) & 0xFFFFFFFF != half.base_seq:
         # Another ISN than the first SYN-ACK's: the client's ACK will tell which one counts.
         if len(flow.other_syn_acks) == 0:
-            flow.other_syn_acks = []
+            flow.rare().other_syn_acks = []
         if len(flow.other_syn_acks) < 16:
             flow.other_syn_acks.append((segment.seq, segment.ts_ns, segment.ref))
     flow.syn_ack_retries += 1
@@ -296,5 +295,6 @@ def _complete_handshake(flow: Flow, server: HalfFlow, segment: Segment) -> bool:
     if 0 <= seq_diff(segment.ack, server.base_seq) <= server.next_offset + MISSED_LEN:
         flow.ack_ns = segment.ts_ns
         flow.ack_ref = segment.ref
-        flow.other_syn_acks = NO_SYN_ACKS
+        if len(flow.other_syn_acks) > 0:
+            flow.other_syn_acks.clear()
     return moved

@@ -11,12 +11,13 @@ from pcapstall.flows.flow import FLAG_NOT_TLS, IGNORED, NEVER, SEEKING, Flow, Ha
 from pcapstall.flows.head import HELD_MAX, LATER_MAX, Arrival, Held, StreamHead
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.pending import attach, count_unread, leave_unread, release_head, stop_reading, weigh
-from pcapstall.flows.roles import hello_receiver
+from pcapstall.flows.roles import hello_receiver, only_data_goes_on
 from pcapstall.flows.seek import PREFIX_MAX, find_tls, looks_like_record, note_talk
 from pcapstall.flows.tls_events import TlsEvents
 from pcapstall.wire.preamble import NEED_MORE, NOT_TLS
 from pcapstall.wire.segment import Segment
 from pcapstall.wire.tls_reader import TlsReader
+from pcapstall.wire.tls_skim import skim
 
 
 class TlsStreams:
@@ -25,8 +26,7 @@ class TlsStreams:
     def __init__(self, limits: Limits) -> None:
         self._limits: Limits = limits
         self._events: TlsEvents = TlsEvents(limits)
-        self._now: Arrival = Arrival(0, 0, 0, 0)
-        """Of the segment that is being read; copied by who keeps it."""
+        self._now: Arrival = Arrival(0, 0, 0, 0)  # of the segment that is being read; copied by who keeps it
 
     def payload(self, half: HalfFlow, segment: Segment, offset: i64, acked: i64) -> None:
         """New payload of ``half`` at stream offset ``offset``, in a segment that acknowledges ``acked``."""
@@ -39,6 +39,10 @@ class TlsStreams:
         missing_len: i64 = segment.payload_len - segment.captured_len
         head = half.head
         if reader is not None:
+            if head is None and missing_len == 0 and only_data_goes_on(half):
+                if skim(reader, segment.buf, start, end, offset):
+                    half.watch_offset = reader.wanted_offset()
+                    return
             if offset > reader.wanted_offset() or (head is not None and len(head.held) > 0):
                 self._hold(half, Held(arrival.copy(), segment.buf[start:end], missing_len))
                 return
@@ -67,7 +71,7 @@ class TlsStreams:
         if head is None or len(head.held) == 0 or half.flow.syn_data != "":
             return
         if acked > 0:
-            half.flow.syn_data = "accepted"
+            half.flow.rare().syn_data = "accepted"
             self._drain(half, head)
             self._watch(half)
         else:

@@ -173,10 +173,10 @@ class TlsEvents:
         last = self._arrival(half, self.event.last_offset, now)
         if flow.client_hello_first_ref != 0:
             if flow.hello_retry_ref != 0 and flow.client_hello2_first_ref == 0 and half is hello_sender(flow):
-                flow.client_hello2_first_ns = first.ns
-                flow.client_hello2_first_ref = first.ref
-                flow.client_hello2_last_ns = last.ns
-                flow.client_hello2_last_ref = last.ref
+                flow.rare().client_hello2_first_ns = first.ns
+                flow.rare().client_hello2_first_ref = first.ref
+                flow.rare().client_hello2_last_ns = last.ns
+                flow.rare().client_hello2_last_ref = last.ref
             return
         opener: bool = half is flow.opener
         flow.tls_client_is_opener = opener
@@ -198,7 +198,7 @@ class TlsEvents:
         elif server.head is not None:
             flow.server_tls_offset = server.head.read_offset
         if flow.preamble != "":
-            flow.preamble_ns = first.ns - first_payload_ns(flow, first.ns)
+            flow.rare().preamble_ns = first.ns - first_payload_ns(flow, first.ns)
 
     def _server_hello(self, half: HalfFlow, now: Arrival) -> None:
         """A HelloRetryRequest or the ServerHello."""
@@ -212,8 +212,8 @@ class TlsEvents:
         if self.event.kind == HANDSHAKE:
             hello = parse_server_hello(self.event.body)
         if is_retry and flow.hello_retry_ref == 0:
-            flow.hello_retry_ns = first.ns
-            flow.hello_retry_ref = first.ref
+            flow.rare().hello_retry_ns = first.ns
+            flow.rare().hello_retry_ref = first.ref
             return
         if flow.client_hello_first_ref == 0 and (
             flow.direction_source == BY_PORT or flow.direction_source == BY_FIRST_SEEN
