@@ -179,3 +179,11 @@ def test_an_injected_reset_is_not_taken_for_the_real_one() -> None:
     found = crossed(real, [injected, *(come(one) for one in real)])
     assert fates(found) == [ARRIVED, ARRIVED]
     assert [piece.seg for piece in found.to_server.foreign()] == [injected]
+
+
+def test_a_syn_ack_that_was_acknowledged_was_not_lost() -> None:
+    syn = seg(0, True, flags=SYN)
+    answer = seg(WAY, False, flags=SYN | ACK)
+    ack = seg(3 * WAY, True)
+    found = crossed([syn, ack], [come(syn), answer, come(ack)])
+    assert fates(found, False) == [MISSED]

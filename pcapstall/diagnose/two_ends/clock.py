@@ -82,11 +82,7 @@ class Clock:
 def clock_of(samples: Iterable[Sample], slack_ns: int = 2 * STAMP_NS) -> Clock | None:
     """The clock that all samples fit; None when none does, or when one direction has no sample."""
     found = list(samples)
-    if not found:
-        return None
-    origin = min(sample.client_ns for sample in found)
-    uppers = _hull([(s.client_ns - origin, s.bound_ns + slack_ns // 2) for s in found if s.to_server], lower=True)
-    lowers = _hull([(s.client_ns - origin, s.bound_ns - slack_ns // 2) for s in found if not s.to_server], lower=False)
+    origin, uppers, lowers = _bounds(found, slack_ns)
     if not uppers or not lowers:
         return None
 
@@ -105,6 +101,26 @@ def clock_of(samples: Iterable[Sample], slack_ns: int = 2 * STAMP_NS) -> Clock |
     return Clock(
         origin, middle, drift, margin(drift), len(found), tuple(uppers), tuple(lowers), (min(low, high), max(low, high))
     )
+
+
+def misfit_ns(samples: Iterable[Sample], slack_ns: int = 2 * STAMP_NS) -> int:
+    """By how much samples contradict every clock, at least; 0 when there is one that they fit, or a direction lacks."""
+    _, uppers, lowers = _bounds(list(samples), slack_ns)
+    if not uppers or not lowers:
+        return 0
+
+    def margin(drift: int) -> int:
+        return _least(uppers, drift) - _most(lowers, drift)
+
+    return max(0, -margin(_argmax(margin, -DRIFT_MAX_PPB, DRIFT_MAX_PPB)))
+
+
+def _bounds(found: list[Sample], slack_ns: int) -> tuple[int, list[tuple[int, int]], list[tuple[int, int]]]:
+    """The time that all are told from, and what bounds the offset from above and from below."""
+    origin = min((sample.client_ns for sample in found), default=0)
+    uppers = [(s.client_ns - origin, s.bound_ns + slack_ns // 2) for s in found if s.to_server]
+    lowers = [(s.client_ns - origin, s.bound_ns - slack_ns // 2) for s in found if not s.to_server]
+    return origin, _hull(uppers, lower=True), _hull(lowers, lower=False)
 
 
 def _least(points: Sequence[tuple[int, int]], drift: int) -> int:

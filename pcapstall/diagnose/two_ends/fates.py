@@ -104,13 +104,11 @@ def _was_had(piece: Piece, direction: Direction, back: Direction, covered: dict[
     if piece.is_bare_ack:
         return _was_heeded(piece, direction, back)
     if piece.flags & SYN:
-        came = any(other.flags & SYN for other in direction.came)
-        answered = any(other.flags & SYN and other.seg.flags & ACK for other in back.sent)
-        return not came and answered and direction.from_client
-    if not piece.is_data:
+        acked = next((other.ns for other in back.sent if other.seg.flags & ACK and not other.flags & RST), None)
+        came_ns = next((other.ns for other in direction.came if other.flags & SYN), None)
+    elif piece.is_data:
+        acked = next((other.ns for other in back.sent if other.ack is not None and other.ack >= piece.end), None)
+        came_ns = covered.get((piece.start, piece.end))
+    else:
         return False
-    acked = next((other.ns for other in back.sent if other.ack is not None and other.ack >= piece.end), None)
-    if acked is None:
-        return False
-    came_ns = covered.get((piece.start, piece.end))
-    return came_ns is None or came_ns > acked
+    return acked is not None and (came_ns is None or came_ns > acked)

@@ -5,17 +5,18 @@ between the hosts is told here, and only by packets that left one end and did no
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
-from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import diagnose
 from pcapstall.diagnose.rules.base import span
 from pcapstall.diagnose.rules.turns import owed
-from pcapstall.diagnose.sight import misses_bytes
 from pcapstall.diagnose.turn import prove
 from pcapstall.diagnose.two_ends import losses
-from pcapstall.diagnose.two_ends.pairing import BY_RANDOM
+from pcapstall.diagnose.two_ends.caps import capped
+from pcapstall.diagnose.two_ends.clock_steps import clock_step, is_odd
+from pcapstall.diagnose.two_ends.fates import RETRANSMITTED_NS
 from pcapstall.diagnose.two_ends.resets import foreign_reset, own_reset
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.stages import walk_stage
@@ -35,7 +36,7 @@ from pcapstall.diagnose.verdict import (
     Verdict,
     at_most,
 )
-from pcapstall.flows.flow import FLAG_NOTES_CUT
+from pcapstall.flows.flow import RETRANSMISSION
 
 _AT_CLIENT: Final = frozenset((CLIENT_PROCESS, CLIENT_KERNEL))
 _HOSTS: Final = frozenset((CLIENT_PROCESS, CLIENT_KERNEL, SERVER_PROCESS, SERVER_KERNEL))
@@ -69,10 +70,13 @@ def judge(scene: Scene) -> TwoVerdict | None:
     blocked = alone[scene.seen_at_client]
     if blocked is not None and blocked.reason in _BLOCKED:
         return _taken_over(scene, blocked, scene.seen_at_client, blocked.parts)
-    walk = walk_stage(scene)
-    if walk is None:
+    stepped = clock_step(scene)
+    if stepped is not None:
+        return stepped
+    walker = walk_stage(scene)
+    if walker is None:
         return _without_clock(scene, alone)
-    case = scene.case
+    case, walk = scene.case, walker.walk
     parts = walk.parts(case.start_ns, case.end_ns)
     cause = max(parts, key=lambda part: parts[part])
     network = sum(ns for part, ns in parts.items() if part.startswith(NETWORK))
@@ -81,8 +85,16 @@ def judge(scene: Scene) -> TwoVerdict | None:
     if cause == UNKNOWN:
         return _unknown(scene, parts)
     if cause in _HOSTS:
-        return _host(scene, walk, cause, alone[cause in _AT_CLIENT], parts)
+        verdict = _host(scene, walk, cause, alone[cause in _AT_CLIENT], parts)
+        return _doubted(verdict, cause in _AT_CLIENT) if walker.unwatched else verdict
     return _network(scene, walk, cause, parts)
+
+
+def _doubted(verdict: TwoVerdict, at_client: bool) -> TwoVerdict:
+    """``verdict`` on a host whose capture may have been over."""
+    lacking = f"a capture at the {'client' if at_client else 'server'} that surely was running until then"
+    settle = f"{verdict.would_settle} and {lacking}" if verdict.would_settle else lacking
+    return replace(verdict, confidence=at_most(verdict.confidence, MEDIUM), would_settle=settle)
 
 
 def _host(scene: Scene, walk: Walk, cause: str, alone: Verdict | None, parts: Mapping[str, int]) -> TwoVerdict:
@@ -97,14 +109,14 @@ def _host(scene: Scene, walk: Walk, cause: str, alone: Verdict | None, parts: Ma
         sure = MEDIUM if _skips(scene.case_at(at_client)) else HIGH
         if alone.confidence == LOW or alone.reason == "both_silent":
             sure = LOW
-        confidence, settle = _capped(scene, sure, cause)
+        confidence, settle = capped(scene, sure, cause)
         settle = alone.would_settle or settle if sure != HIGH else settle
         return TwoVerdict(cause, alone.reason, confidence, alone.sentence, facts, settle, parts, alone.named_side)
     if alone.cause == UNKNOWN and alone.reason in _NOBODY_KNOWS:
         parts = {UNKNOWN if part == cause else part: ns for part, ns in parts.items()}
     if alone.reason in _NOBODY_KNOWS or alone.side not in (None, SIDES[cause]):
         # Whose turn it was is a question about the protocol, which a second capture does not answer.
-        confidence, settle = _capped(scene, at_most(alone.confidence, MEDIUM), cause)
+        confidence, settle = capped(scene, at_most(alone.confidence, MEDIUM), cause)
         settle = alone.would_settle or settle
         return TwoVerdict(
             alone.cause, alone.reason, confidence, alone.sentence, facts[1:], settle, parts, alone.named_side
@@ -114,7 +126,7 @@ def _host(scene: Scene, walk: Walk, cause: str, alone: Verdict | None, parts: Ma
 
 def _host_alone(scene: Scene, walk: Walk, cause: str, shown: TwoFact, parts: Mapping[str, int]) -> TwoVerdict:
     """No rule for one capture says why: only that the host was late."""
-    confidence, settle = _capped(scene, HIGH, cause)
+    confidence, settle = capped(scene, HIGH, cause)
     spent = sum(step.end_ns - step.start_ns for step in walk.of(cause))
     sentence = f"{_WHO[cause]} had all that it waited for, and took {span(spent)} of the {span(scene.case.length_ns)}"
     reason = _DEFAULT_REASON[cause]
@@ -129,7 +141,7 @@ def _network(scene: Scene, walk: Walk, cause: str, parts: Mapping[str, int]) -> 
     whole = sum(step.end_ns - step.start_ns for step in walk.of(cause))
     lost = sum(step.end_ns - step.start_ns for step in steps)
     certain = all(scene.crossings.of(way).certain for way in (True, False)) or not steps
-    wanted, settle = _capped(scene, HIGH if certain else MEDIUM, cause)
+    wanted, settle = capped(scene, HIGH if certain else MEDIUM, cause)
     if not certain:
         settle = settle or "IP IDs or TCP timestamps, which tell repetitions apart"
     if steps and 2 * lost >= whole:
@@ -156,6 +168,10 @@ def _slow_path(
         return TwoVerdict(NETWORK, "high_rtt", confidence, sentence, [*losses.summary(scene)], settle, parts)
     late = step.end_ns - step.start_ns
     sentence = f"a packet {way} was on its way for {span(late)} longer than the fastest one"
+    if late > RETRANSMITTED_NS and not _is_repeated(scene):
+        # Whoever waits so long for an ACK sends again: without that a clock may have been set.
+        confidence = at_most(confidence, MEDIUM)
+        settle = settle or "captures whose clocks are not set while they run"
     error = clock.error_at(scene.pair.client.first_ns) - clock.fastest_ns // 2
     fact = TwoFact(
         f"It left one end and came to the other {span(late)} later than the fastest packet of this direction would have"
@@ -164,6 +180,15 @@ def _slow_path(
         server_refs,
     )
     return TwoVerdict(cause, "high_rtt", confidence, sentence, [fact, *losses.summary(scene)], settle, parts)
+
+
+def _is_repeated(scene: Scene) -> bool:
+    """Whether anything was sent again."""
+    return any(
+        piece.seg.kind == RETRANSMISSION
+        for direction in (scene.crossings.to_server, scene.crossings.to_client)
+        for piece in direction.sent
+    )
 
 
 def _failure(scene: Scene) -> TwoVerdict:
@@ -192,7 +217,11 @@ def _without_clock(scene: Scene, alone: dict[bool, Verdict | None]) -> TwoVerdic
     if theirs is not None and theirs.side == ("server" if scene.seen_at_client else "client"):
         # The other end blames itself, and it was captured there.
         return _taken_over(scene, theirs, not scene.seen_at_client, {})
-    return _taken_over(scene, mine, scene.seen_at_client, mine.parts)
+    verdict = _taken_over(scene, mine, scene.seen_at_client, mine.parts)
+    if not is_odd(scene):
+        return verdict
+    settle = verdict.would_settle or "captures whose clocks are not set while they run"
+    return replace(verdict, confidence=at_most(verdict.confidence, MEDIUM), would_settle=settle)
 
 
 def _taken_over(scene: Scene, verdict: Verdict, at_client: bool, parts: Mapping[str, int]) -> TwoVerdict:
@@ -248,38 +277,3 @@ def _turn_fact(scene: Scene, step: Step, at_client: bool) -> TwoFact:
 
 def _sides(at_client: bool, *refs: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (refs, ()) if at_client else ((), refs)
-
-
-def _capped(scene: Scene, confidence: str, cause: str) -> tuple[str, str]:
-    """``confidence`` within what the captures allow, and what would lift it."""
-    wanted: list[str] = []
-    for case, where in ((scene.client, "client"), (scene.server, "server")):
-        for cap, lacking in _caps(case, where, cause, case is scene.case):
-            if at_most(confidence, cap) != confidence or confidence == cap:
-                wanted.append(lacking)
-            confidence = at_most(confidence, cap)
-    if scene.pair.way == BY_RANDOM and not any(scene.crossings.of(way).is_one_connection for way in (True, False)):
-        confidence = at_most(confidence, MEDIUM)
-        wanted.append("knowing what rewrites sequence numbers on the way, or ends the connection there (a proxy)")
-    return confidence, "" if confidence == HIGH else " and ".join(dict.fromkeys(wanted))
-
-
-def _caps(case: Case, where: str, cause: str, decides: bool) -> list[tuple[str, str]]:
-    """The most that a verdict can be by what one end's capture lacks, and what that is."""
-    found: list[tuple[str, str]] = []
-    flow = case.flow
-    away = capture_point.SERVER if where == "client" else capture_point.CLIENT
-    if case.point in (capture_point.MIDDLE, away) and cause.startswith(where):
-        found.append((MEDIUM, f"a capture at the {where} itself"))
-    if misses_bytes(flow.client()) or misses_bytes(flow.server()) or case.history.sacks_unseen():
-        found.append((MEDIUM, f"a capture at the {where} that lacks no packets"))
-    elif flow.first_ref >> 40 in case.surroundings.doubtful_files:
-        found.append((MEDIUM, f"a capture at the {where} that dropped no packets and whose clock did not step"))
-    noted = case.history.segs
-    if flow.flags & FLAG_NOTES_CUT and decides and (not noted or noted[-1].ns < case.end_ns):
-        found.append((MEDIUM, "captures of this connection alone"))
-    if case.outcome.one_sided:
-        found.append((LOW, f"a capture of both directions at the {where}"))
-    if decides and case.is_open and case.intervals.cut_by_capture:
-        found.append((MEDIUM, "captures that go on until the connection ends"))
-    return found

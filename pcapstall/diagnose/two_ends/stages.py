@@ -8,7 +8,7 @@ from typing import Final
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.two_ends.pieces import ARRIVED, MISSED, Piece
 from pcapstall.diagnose.two_ends.scene import Scene
-from pcapstall.diagnose.two_ends.walk import Walk, Walker, carries, newest_arrival
+from pcapstall.diagnose.two_ends.walk import Walker, carries, newest_arrival
 from pcapstall.wire.segment import SYN
 
 _AS_ACK: Final = ("synack_ack", "ch_ack")
@@ -21,7 +21,7 @@ _OPENER_OWES: Final = ("synack_ack", "ack_ch", "ch_span", "hrr_ch2", "sh_cfin")
 """Stages in which the side that opened the connection owes what ends them; in the others its peer does."""
 
 
-def walk_stage(scene: Scene) -> Walk | None:
+def walk_stage(scene: Scene) -> Walker | None:
     """The walk through the interval that stalled; None without a clock, or when its end was not noted."""
     case, line = scene.case, scene.line
     if case.stalled is None or line is None:
@@ -29,7 +29,7 @@ def walk_stage(scene: Scene) -> Walk | None:
     walker = Walker(scene.crossings, line, case.start_ns)
     if case.is_open:
         _walk_open(scene, case, walker)
-        return walker.walk
+        return walker
     seg = case.history.at(case.end_ref)
     end = None if seg is None else scene.piece_of(seg, scene.seen_at_client, case.stalled in _LAST_PIECE)
     if end is None or seg is None:
@@ -38,7 +38,7 @@ def walk_stage(scene: Scene) -> Walk | None:
         walker.left(end, seg.from_client, case.stalled in _AS_ACK)
     else:
         walker.came(end, seg.from_client, case.stalled in _AS_ACK)
-    return walker.walk
+    return walker
 
 
 def _walk_open(scene: Scene, case: Case, walker: Walker) -> None:
@@ -59,6 +59,7 @@ def _walk_open(scene: Scene, case: Case, walker: Walker) -> None:
     cause = newest_arrival(arrivals, until_ns)
     if cause is None:
         cause = next((piece for piece in arrivals if piece.flags & SYN), None)
+    walker.unwatched = owes != here and not scene.goes_on(owes, until_ns, owes, False)
     walker.turn(owes, cause, case.end_ns, case.stalled in _KERNELS, ())
 
 

@@ -92,6 +92,8 @@ class Walker:
     start_ns: int
     """Where the interval begins, on the line of ``times``."""
     walk: Walk = field(default_factory=Walk)
+    unwatched: bool = False
+    """Whether a host's capture may have been over before its turn was."""
     _hops: int = 0
 
     def came(self, piece: Piece, from_client: bool, as_ack: bool = False) -> None:

@@ -1,0 +1,64 @@
+"""What keeps a verdict from being certain: what the capture at either end lacks, and where it was taken.
+
+The limits that hold for all verdicts on two captures; what the verdicts are is in `judge`.
+"""
+
+from pcapstall.diagnose import capture_point
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.segments import History
+from pcapstall.diagnose.sight import misses_bytes
+from pcapstall.diagnose.two_ends.pairing import BY_RANDOM
+from pcapstall.diagnose.two_ends.scene import Scene
+from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
+from pcapstall.flows.flow import FLAG_NOTES_CUT
+
+
+def capped(scene: Scene, confidence: str, cause: str) -> tuple[str, str]:
+    """``confidence`` within what the captures allow, and what would lift it."""
+    wanted: list[str] = []
+    for case, where in ((scene.client, "client"), (scene.server, "server")):
+        for cap, lacking in _caps(case, where, cause, case is scene.case):
+            if at_most(confidence, cap) != confidence or confidence == cap:
+                wanted.append(lacking)
+            confidence = at_most(confidence, cap)
+    if scene.pair.way == BY_RANDOM and not any(scene.crossings.of(way).is_one_connection for way in (True, False)):
+        confidence = at_most(confidence, MEDIUM)
+        wanted.append("knowing what rewrites sequence numbers on the way, or ends the connection there (a proxy)")
+    return confidence, "" if confidence == HIGH else " and ".join(dict.fromkeys(wanted))
+
+
+def _caps(case: Case, where: str, cause: str, decides: bool) -> list[tuple[str, str]]:
+    """The most that a verdict can be by what one end's capture lacks, and what that is."""
+    found: list[tuple[str, str]] = []
+    flow = case.flow
+    away = capture_point.SERVER if where == "client" else capture_point.CLIENT
+    if case.point in (capture_point.MIDDLE, away) and cause.startswith(where):
+        found.append((MEDIUM, f"a capture at the {where} itself"))
+    if (
+        misses_bytes(flow.client())
+        or misses_bytes(flow.server())
+        or case.history.sacks_unseen()
+        or _acknowledges_unseen(case.history)
+    ):
+        found.append((MEDIUM, f"a capture at the {where} that lacks no packets"))
+    elif flow.first_ref >> 40 in case.surroundings.doubtful_files:
+        found.append((MEDIUM, f"a capture at the {where} that dropped no packets and whose clock did not step"))
+    noted = case.history.segs
+    if flow.flags & FLAG_NOTES_CUT and decides and (not noted or noted[-1].ns < case.end_ns):
+        found.append((MEDIUM, "captures of this connection alone"))
+    if case.outcome.one_sided:
+        found.append((LOW, f"a capture of both directions at the {where}"))
+    if decides and case.is_open and case.intervals.cut_by_capture:
+        found.append((MEDIUM, "captures that go on until the connection ends"))
+    return found
+
+
+def _acknowledges_unseen(history: History) -> bool:
+    """Whether bytes were acknowledged before their first copy that the capture has, which may come later."""
+    highest = {True: 0, False: 0}
+    for seg in history.segs:
+        # A FIN counts as a byte.
+        if seg.ack is not None and not seg.is_rst and seg.ack > highest[not seg.from_client] + 1:
+            return True
+        highest[seg.from_client] = max(highest[seg.from_client], seg.end)
+    return False
