@@ -225,13 +225,16 @@ def _without_clock(scene: Scene, alone: dict[bool, Verdict | None]) -> TwoVerdic
 
 
 def _taken_over(scene: Scene, verdict: Verdict, at_client: bool, parts: Mapping[str, int]) -> TwoVerdict:
+    """What one capture says, within the limits of both."""
+    confidence, settle = capped(scene, verdict.confidence, verdict.cause)
+    facts = [fact_of(fact, at_client) for fact in verdict.evidence]
     return TwoVerdict(
         verdict.cause,
         verdict.reason,
-        verdict.confidence,
+        confidence,
         verdict.sentence,
-        [*(fact_of(fact, at_client) for fact in verdict.evidence), *losses.summary(scene)],
-        verdict.would_settle,
+        [*facts, *losses.summary(scene, facts)],
+        "" if confidence == HIGH else verdict.would_settle or settle,
         parts,
         verdict.named_side,
     )
