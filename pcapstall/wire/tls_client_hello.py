@@ -17,6 +17,7 @@ from pcapstall.wire.tls_shape import (
     EXTENSION_SESSION_TICKET,
     EXTENSION_SIGNATURE_ALGORITHMS,
     EXTENSION_SUPPORTED_VERSIONS,
+    EXTENSIONS_MAX,
     NO_SHAPE,
     SET_END,
     HelloShape,
@@ -170,9 +171,9 @@ def _read_client_body(message: bytes, end: i64, hello: ClientHello, parts: Shape
         elif number & 0x0F0F != 0x0A0A or not is_grease(number):
             parts.add_extension(number, message, at - 4)
         at += size
-    if at != stop:
+    if at != stop or parts.too_many:
         hello.malformed = "extensions"
-    parts.complete = at == end
+    parts.complete = at == end and not parts.too_many
 
 
 def _read_client_extension(
@@ -227,7 +228,7 @@ def _read_key_shares(message: bytes, at: i64, end: i64, hello: ClientHello) -> N
         if not is_grease(group):
             if packed < 1 << 48:
                 packed = (packed << 16) | group
-            else:
+            elif len(groups) < 2 * EXTENSIONS_MAX:
                 groups += message[at : at + 2]
         at += 4 + u16_be(message, at + 2)
     if at != end:

@@ -28,6 +28,8 @@ _SHAPE_LEN_MAX: Final = 1024
 _NAMES_MAX: Final = 32 * 1024
 _NAME_LEN_MAX: Final = 255
 _GROUPS_MAX: Final = 1024
+EXTENSIONS_MAX: Final = 1024
+"""Extensions of large numbers that are noted of one hello, and groups: it may have 16,000, and no client has 100."""
 _LISTED_MAX: Final = 64
 """Entries of a list that are always kept: more than clients send."""
 _LONG_MAX: Final = 500_000
@@ -87,6 +89,8 @@ class ShapeParts:
         """The numbers of the others, and of those that came twice."""
         self.complete: bool = True
         """Whether the hello could be read to its end: else there is no fingerprint."""
+        self.too_many: bool = False
+        """Whether it has more extensions than are noted."""
         self.ssl2: bool = False
 
     def add_to_set(self, number: i64) -> bool:
@@ -105,7 +109,10 @@ class ShapeParts:
             return
         if number == EXTENSION_ECH and self.add_to_set(SET_END + 1):
             return
-        self.more_extensions += message[at : at + 2]
+        if len(self.more_extensions) < 2 * EXTENSIONS_MAX:
+            self.more_extensions += message[at : at + 2]
+        else:
+            self.too_many = True
 
     def has_extension(self, number: i64) -> bool:
         """Whether the hello has extension ``number``, one of the first 60."""

@@ -321,3 +321,13 @@ def test_long_lists_are_kept_until_somebody_fills_memory_with_them() -> None:
         assert [kept(number) for number in range(3)] == [700, 64, 64]
     finally:
         count[0] = before
+
+
+def test_thousands_of_extensions_are_noted_up_to_a_bound() -> None:
+    """To note each of 16,000 by copying those before it takes a second for a hundred hellos."""
+    many = b"".join(extension(0x1000 + number, b"") for number in range(15_000))
+    hello = parse_client_hello(client_hello(many + server_name(b"late.example")))
+    assert (hello.sni, hello.malformed, hello.ja4) == ("late.example", "extensions", "")
+    assert len(hello.shape.extensions()) <= 1025
+    groups = key_shares(*range(0x100, 0x100 + 4000))
+    assert len(parse_client_hello(client_hello(groups)).key_share_groups) <= 1027
