@@ -34,10 +34,8 @@ class Captures(RecordCursor):
         self._waiting: list[FileCursor] = []
         """Files that are being read, each with a record that waits; without the current one."""
         self._current: FileCursor | None = None
-        self._bound_ns: i64 = -MAX_NS
-        """Records of the current file up to this stamp come before anybody else's."""
-        self._prev_ns: i64 = 0
-        """Stamp of the current file's previous record."""
+        self.bound_ns: i64 = -MAX_NS
+        """Records up to this stamp of the file whose turn it is come before anybody else's."""
 
     @property
     def failed(self) -> list[InputError]:
@@ -94,22 +92,11 @@ class Captures(RecordCursor):
     def next(self) -> bool:
         """Move to the next record of whichever file has the earliest; False after the last."""
         cursor = self._current
-        if cursor is None:
-            if not self._first():
+        if cursor is None or not cursor.next() or cursor.ts_ns > self.bound_ns:
+            cursor = self.turn()
+            if cursor is None:
                 return False
-            cursor = self._current
-        elif not cursor.next():
-            if not self._ended():
-                return False
-            cursor = self._current
-        elif cursor.ts_ns > self._bound_ns:
-            self._overtake(cursor)
-            cursor = self._current
-        if cursor is None:
-            return False
-        ts_ns: i64 = cursor.ts_ns
-        self._prev_ns = ts_ns
-        self.ts_ns = ts_ns
+        self.ts_ns = cursor.ts_ns
         self.buf = cursor.buf
         self.start = cursor.start
         self.caplen = cursor.caplen
@@ -119,6 +106,23 @@ class Captures(RecordCursor):
         self.frame = cursor.frame
         self.ref = cursor.ref
         return True
+
+    def turn(self) -> FileCursor | None:
+        """The file whose turn it is, at a record of it; None after the last record.
+
+        For whoever reads the files themselves, which saves a call a record: to be asked at first, and each time that
+        file has ended or has come to a record later than ``bound_ns``.
+        """
+        cursor = self._current
+        if cursor is None:
+            if not self._first():
+                return None
+        elif cursor.has_ended():
+            if not self._ended():
+                return None
+        else:
+            self._overtake(cursor)
+        return self._current
 
     def _first(self) -> bool:
         """Begin with the first file, or say that there is no more."""
@@ -139,7 +143,7 @@ class Captures(RecordCursor):
 
         Not when the clock jumped by more than a year since the record before: such a stamp says nothing about order.
         """
-        if cursor.ts_ns - self._prev_ns > _YEAR_NS:
+        if cursor.jump_ns() > _YEAR_NS:
             return
         if self._ring.files[cursor.file_index].in_batches and not self._is_late(cursor):
             return
@@ -200,7 +204,7 @@ class Captures(RecordCursor):
             if cursor.ts_ns < bound:
                 bound = cursor.ts_ns
         self._current = best
-        self._bound_ns = bound
+        self.bound_ns = bound
         self.file_index = best.file_index
         return True
 

@@ -51,6 +51,9 @@ class FileCursor(RecordCursor):
         self._back_max_ns: i64 = 0
         self._ahead_count: i64 = 0
         self._ahead_max_ns: i64 = 0
+        self._jump_frame: i64 = 0
+        """The latest record that is more than a day later than the one before it."""
+        self._jump_ns: i64 = 0
         self._pos: i64 = 0
         """Where in ``buf`` the next record starts."""
         self._end: i64 = 0
@@ -78,6 +81,16 @@ class FileCursor(RecordCursor):
         """Say which file of several this is; also in the middle of reading."""
         self.file_index = file_index
         self.ref = frame_ref(file_index, self.frame)
+
+    def has_ended(self) -> bool:
+        """Whether the last `next` was False, or it was closed."""
+        return self._done
+
+    def jump_ns(self) -> i64:
+        """How far the clock went ahead from the record before to this one; 0 for anything up to a day."""
+        if self._jump_frame != self.frame:
+            return 0
+        return self._jump_ns
 
     def close(self) -> None:
         """Give the source back; `next` is False from then on."""
@@ -118,6 +131,8 @@ class FileCursor(RecordCursor):
                 if -step > self._back_max_ns:
                     self._back_max_ns = -step
             else:
+                self._jump_frame = self.frame
+                self._jump_ns = step
                 self._ahead_count += 1
                 if step > self._ahead_max_ns:
                     self._ahead_max_ns = step

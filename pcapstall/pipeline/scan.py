@@ -7,7 +7,8 @@ from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from pcapstall.capture.cursor import RecordCursor
+from pcapstall.capture.captures import Captures
+from pcapstall.capture.reader import FileCursor
 from pcapstall.flows.table import FlowTable
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import MALFORMED, TCP, UdpDatagram
@@ -42,7 +43,7 @@ class Listener:
 
 
 class Scan:
-    """Reads a cursor to its end."""
+    """Reads captures to their end."""
 
     def __init__(self, table: FlowTable, decoder: Decoder, listener: Listener) -> None:
         self._table: FlowTable = table
@@ -52,31 +53,43 @@ class Scan:
         """By file index."""
         self.watched_until: list[int] = []
         """The last stamps before each gap in what was watched, ascending; the last one is the end."""
+        self._file_index: i64 = -1
         self._last_ns: i64 = 0
+        """Stamp of the record before."""
         self._latest_ns: i64 = 0
+        """The latest stamp since the last gap."""
+        self._until_expiry: i64 = EXPIRE_EVERY
 
-    def run(self, cursor: RecordCursor) -> None:
-        """Take every record that ``cursor`` still has."""
+    def run(self, captures: Captures) -> None:
+        """Take every record that ``captures`` still have."""
+        cursor = captures.turn()
+        while cursor is not None:
+            self._begin(cursor.file_index, cursor.ts_ns)
+            self._read(cursor, captures.bound_ns)
+            cursor = captures.turn()
+
+    def _begin(self, file_index: i64, ts_ns: i64) -> None:
+        """A file goes on, or begins, with a record of ``ts_ns``."""
+        if self._file_index < 0:
+            self._last_ns = ts_ns
+            self._latest_ns = ts_ns
+        elif file_index != self._file_index and ts_ns - self._latest_ns > FILE_GAP_NS:
+            self.watched_until.append(self._latest_ns)
+            self._latest_ns = ts_ns
+        self._file_index = file_index
+
+    def _read(self, cursor: FileCursor, bound_ns: i64) -> None:
+        """Take the record that ``cursor`` is at, and those after it up to the first that is later than ``bound_ns``."""
         table = self._table
         decoder = self._decoder
         segment = decoder.segment
-        file_index: i64 = -1
-        counts = FileCounts()
-        last_ns: i64 = 0
-        before_ns: i64 = 0
-        latest_ns: i64 = 0
-        until_expiry: i64 = EXPIRE_EVERY
-        while cursor.next():
+        counts = self._counts_of(cursor.file_index)
+        last_ns: i64 = self._last_ns
+        before_ns: i64
+        latest_ns: i64 = self._latest_ns
+        until_expiry: i64 = self._until_expiry
+        while True:
             ts_ns: i64 = cursor.ts_ns
-            if cursor.file_index != file_index:
-                counts = self._counts_of(cursor.file_index)
-                if file_index >= 0 and ts_ns - latest_ns > FILE_GAP_NS:
-                    self.watched_until.append(latest_ns)
-                    latest_ns = ts_ns
-                elif file_index < 0:
-                    last_ns = ts_ns
-                    latest_ns = ts_ns
-                file_index = cursor.file_index
             if ts_ns - last_ns > SILENT_NS or last_ns - ts_ns > SILENT_NS:
                 self.watched_until.append(latest_ns)
                 latest_ns = ts_ns
@@ -114,7 +127,11 @@ class Scan:
                     before_ns = ts_ns
                 table.expire(before_ns)
                 self._listener.progress()
+            if not cursor.next() or cursor.ts_ns > bound_ns:
+                break
+        self._last_ns = last_ns
         self._latest_ns = latest_ns
+        self._until_expiry = until_expiry
 
     def end(self) -> None:
         """The reading is over, by itself or not."""
