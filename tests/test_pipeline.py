@@ -3,6 +3,7 @@
 import gc
 import io
 import struct
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from pcapstall.pipeline.collect import Collector
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import render
 
+SCRIPTS = Path(__file__).parent.parent / "scripts"
 SECOND = 1_000_000_000
 ETHERNET = b"\0" * 12 + b"\x08\x00"
 
@@ -181,6 +183,28 @@ def test_a_flood_of_syns_is_counted_and_not_kept(tmp_path: Path) -> None:
     assert analysis.warnings == [f"{closed} flows were closed early to stay within --max-flows 500"]
     assert 29_000 < closed < 30_001
     assert f"Warning: {analysis.warnings[0]}\n" in text(analysis)
+
+
+def test_flows_that_ended_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While packets are read no garbage is looked for: a cycle that nobody breaks would stay until the end."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    import bench_traffic
+
+    mix = bench_traffic.Mix(30_000, 3000, live=10, chain_len=(500, 800), clients=bench_traffic._COMPACT)
+    assert bench_traffic.write(mix, tmp_path / "a.pcap") == 30_000
+    live: list[Counter[str]] = []
+
+    def progress(captures: Captures) -> None:
+        kept = (type(thing) for thing in gc.get_objects())
+        ours = (kind for kind in kept if kind.__module__.startswith(("pcapstall.flows", "pcapstall.wire")))
+        live.append(Counter(kind.__name__ for kind in ours))
+
+    analysis = analyse([str(tmp_path / "a.pcap")], progress=progress)
+    assert analysis.totals.flows == 3000
+    assert len(live) == 8
+    assert 0 < live[-1]["Flow"] < 1200
+    for name in live[-1].keys() - {"Grave"}:  # kept for two minutes, so that stragglers begin no new flow
+        assert live[-1][name] < 1.5 * live[3][name] + 100, name
 
 
 def test_too_many_failed_flows_are_counted_and_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ class Case:
             self.flow.flags & FLAG_TLS_DUE != 0
             or self.server_port in TLS_PORTS
             or self.server_port in self.surroundings.tls_ports
-            or server_endpoint(self.key) in self.surroundings.knowledge.tls_endpoints
+            or self.surroundings.knowledge.speaks_tls(server_endpoint(self.key))
         )
 
     @property

@@ -4,7 +4,6 @@ Filled flow by flow while the capture is read, in small change; asked when a sta
 settle what one leaves open, so nothing here judges.
 """
 
-from array import array
 from typing import Final
 
 from mypy_extensions import i64
@@ -20,8 +19,6 @@ CONNECTIONS_MAX: Final = 1_000_000
 
 PAIRS_MAX: Final = 50_000
 """Pairs of hosts that are told apart; later ones count as one of which nothing is known."""
-ENDPOINTS_MAX: Final = 200_000
-"""Servers known to speak TLS."""
 
 ONE_HOST_NS: Final = 2_000_000
 """Loopback link types are also those of tunnels, on which a round trip takes longer than this."""
@@ -74,6 +71,29 @@ class Pair:
         return self.syn_synack_ns
 
 
+class Connection:
+    """A flow whose handshake was seen from the SYN on, or in which a ClientHello was sent."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.key: bytes = client_key(flow)
+        self.connected: bool = flow.ack_ref != 0 and flow.syn_ref != 0
+        """Whether the stamps of SYN and ACK are known."""
+        self.syn_ns: i64 = flow.syn_ns
+        self.ack_ns: i64 = flow.ack_ns
+        self.speaks_tls: bool = flow.client_hello_first_ref != 0
+
+
+class Life:
+    """A flow that lasted for a while: the stamps and frames of its first and last segment."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.key: bytes = client_key(flow)
+        self.first_ns: i64 = flow.first_ns
+        self.last_ns: i64 = flow.last_ns
+        self.first_ref: i64 = flow.first_ref
+        self.last_ref: i64 = flow.last_ref
+
+
 class Knowledge:
     """What was learned from the flows so far."""
 
@@ -83,19 +103,12 @@ class Knowledge:
         self.other_pairs: Pair = Pair()
         """All beyond `PAIRS_MAX`: nothing is known of them."""
         self.other_pairs.file_index = -1
-        self.tls_endpoints: set[bytes] = set()
-        """Address and port of servers that were sent a ClientHello."""
-        self.connected_keys: list[bytes] = []
-        """Of each flow whose handshake was seen from the SYN on, as its client sent it."""
-        self.connected_syn_ns: array[int] = array("q")
-        self.connected_ack_ns: array[int] = array("q")
-
-        self.lived_keys: list[bytes] = []
-        """Of each flow that lasted for a while, with the stamps and frames of its first and last segment."""
-        self.lived_first_ns: array[int] = array("q")
-        self.lived_last_ns: array[int] = array("q")
-        self.lived_first_ref: array[int] = array("q")
-        self.lived_last_ref: array[int] = array("q")
+        self.connections: list[Connection] = []
+        self.lives: list[Life] = []
+        self._tls_endpoints: set[bytes] = set()
+        """Address and port of servers that were sent a ClientHello, in the first connections."""
+        self._asked: i64 = 0
+        """How many of the connections these are."""
 
     def learn(self, flow: Flow, intervals: Intervals) -> Pair:
         """Take in one finished flow, which ``intervals`` has just measured; returns its pair of hosts."""
@@ -123,22 +136,24 @@ class Knowledge:
                     pair.retried_syn_synack_ns = to_server
                 if to_client < pair.retried_synack_ack_ns:
                     pair.retried_synack_ack_ns = to_client
-            if len(self.connected_keys) < CONNECTIONS_MAX:
-                self.connected_keys.append(key)
-                self.connected_syn_ns.append(flow.syn_ns)
-                self.connected_ack_ns.append(flow.ack_ns)
-        if flow.last_ns - flow.first_ns >= LIVED_NS and len(self.lived_keys) < CONNECTIONS_MAX:
-            self.lived_keys.append(key)
-            self.lived_first_ns.append(flow.first_ns)
-            self.lived_last_ns.append(flow.last_ns)
-            self.lived_first_ref.append(flow.first_ref)
-            self.lived_last_ref.append(flow.last_ref)
+        if (flow.ack_ref != 0 and flow.syn_ref != 0) or flow.client_hello_first_ref != 0:
+            if len(self.connections) < CONNECTIONS_MAX:
+                self.connections.append(Connection(flow))
+        if flow.last_ns - flow.first_ns >= LIVED_NS and len(self.lives) < CONNECTIONS_MAX:
+            self.lives.append(Life(flow))
         if flow.first_note is not None:
             client_ttl, server_ttl = first_ttls(flow)
             pair.see_ttls(client_ttl, server_ttl)
-        if flow.client_hello_first_ref != 0 and len(self.tls_endpoints) < ENDPOINTS_MAX:
-            self.tls_endpoints.add(server_endpoint(key))
         return counted_with or self.other_pairs
+
+    def speaks_tls(self, endpoint: bytes) -> bool:
+        """Whether a ClientHello was sent to this `server_endpoint`. Worked out when somebody asks: few do."""
+        while self._asked < len(self.connections):
+            connection = self.connections[self._asked]
+            self._asked += 1
+            if connection.speaks_tls:
+                self._tls_endpoints.add(server_endpoint(connection.key))
+        return endpoint in self._tls_endpoints
 
     def pair_of(self, flow: Flow) -> Pair:
         """The hosts of a flow that was learned."""

@@ -4,30 +4,32 @@ Such a SYN was given up, not filtered. Only times and endpoints are compared; na
 """
 
 from bisect import bisect_left
+from operator import attrgetter
 from typing import Final
 
 from pcapstall.diagnose.intervals import FIRST_RETRY_NS
-from pcapstall.diagnose.knowledge import Knowledge, client_address, client_key
+from pcapstall.diagnose.knowledge import Connection, Knowledge, client_address, client_key
 from pcapstall.flows.flow import Flow
 
 START_WITHIN_NS: Final = 2_000_000_000
 """RFC 8305 section 5 lets the next attempt start within 2 s of the one before."""
+_SYN_NS: Final = attrgetter("syn_ns")
 
 
 class Races:
     """Finds the connection that won, if there is one."""
 
     def __init__(self, knowledge: Knowledge) -> None:
-        self._knowledge = knowledge
-        self._by_port: dict[bytes, list[tuple[int, int]]] = {}
-        """SYN time and position in ``knowledge``, sorted, by server port."""
-        for at, key in enumerate(knowledge.connected_keys):
-            self._by_port.setdefault(key[-2:], []).append((knowledge.connected_syn_ns[at], at))
+        self._by_port: dict[bytes, list[Connection]] = {}
+        """By server port, in the order of their SYNs."""
+        for connection in knowledge.connections:
+            if connection.connected:
+                self._by_port.setdefault(connection.key[-2:], []).append(connection)
         for attempts in self._by_port.values():
-            attempts.sort()
+            attempts.sort(key=_SYN_NS)
 
-    def winner(self, flow: Flow) -> int | None:
-        """The position in ``knowledge`` of the connection that won against ``flow``, which never connected.
+    def winner(self, flow: Flow) -> Connection | None:
+        """The connection that won against ``flow``, which never connected.
 
         It goes from the same client (or one of the other address family, where a host cannot be told by its address)
         to the same port of another address, began at nearly the same time, and was connected when this one was given
@@ -35,21 +37,19 @@ class Races:
         """
         if flow.syn_ref == 0 or flow.ack_ref != 0:
             return None
-        known = self._knowledge
         key = client_key(flow)
         attempts = self._by_port.get(key[-2:], [])
         client = flow.client()
         given_up_ns = flow.last_ns + (flow.last_ns - flow.syn_ns) + FIRST_RETRY_NS
         if client.rst_ref:
             given_up_ns = client.rst_ns
-        start = bisect_left(attempts, (flow.syn_ns - START_WITHIN_NS, 0))
-        for syn_ns, at in attempts[start:]:
-            if syn_ns > flow.syn_ns + START_WITHIN_NS:
+        for at in range(bisect_left(attempts, flow.syn_ns - START_WITHIN_NS, key=_SYN_NS), len(attempts)):
+            connection = attempts[at]
+            if connection.syn_ns > flow.syn_ns + START_WITHIN_NS:
                 break
-            other = known.connected_keys[at]
+            other = connection.key
             if other[:-4] == key[:-4] or (len(other) == len(key) and client_address(other) != client_address(key)):
                 continue
-            connected_ns = known.connected_ack_ns[at]
-            if connected_ns <= given_up_ns and (client.rst_ref or flow.last_ns <= connected_ns):
-                return at
+            if connection.ack_ns <= given_up_ns and (client.rst_ref or flow.last_ns <= connection.ack_ns):
+                return connection
         return None

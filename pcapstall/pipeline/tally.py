@@ -1,20 +1,73 @@
-"""Counts and interval lengths of very many flows, 8 bytes a length, filled at the speed of the scan.
+"""Counts and interval lengths of very many flows, taken down at the speed of the scan.
 
-Compiled. `as_tally` hands them to the report's `Tally`, which knows percentiles.
+Compiled. A flow is one small object, not a number for each of its intervals: nothing is boxed before somebody asks
+for the lengths of an interval, and of most nobody does. `totals.as_tally` hands them to the report and its percentiles.
 """
 
 from array import array
-from typing import Final
 
 from mypy_extensions import i64
 
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
-from pcapstall.diagnose.outcome import Outcome
+from pcapstall.diagnose.outcome import CONNECTED, ESTABLISHED, Outcome
 from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES
 
-FRESH_MAX: Final = 1024
-"""Lengths of one interval that wait to be packed."""
+
+class FlowLengths:
+    """The closed intervals of one flow; `ABSENT` for what is not there."""
+
+    def __init__(self, intervals: Intervals) -> None:
+        self.syn_synack: i64 = intervals.syn_synack
+        self.synack_ack: i64 = intervals.synack_ack
+        self.ack_ch: i64 = intervals.ack_ch
+        self.ch_span: i64 = intervals.ch_span
+        self.ch_ack: i64 = intervals.ch_ack
+        self.ch_sh: i64 = intervals.ch_sh
+        self.hrr_ch2: i64 = intervals.hrr_ch2
+        self.ch2_sh: i64 = intervals.ch2_sh
+        self.sh_cfin: i64 = intervals.sh_cfin
+        self.ch_fin: i64 = intervals.ch_fin
+        self.ch_close: i64 = intervals.ch_close
+        self.ack_close: i64 = intervals.ack_close
+
+    def at(self, position: i64) -> i64:
+        """The one at ``position`` in `NAMES`."""
+        if position < 6:
+            if position < 3:
+                if position == 0:
+                    return self.syn_synack
+                if position == 1:
+                    return self.synack_ack
+                return self.ack_ch
+            if position == 3:
+                return self.ch_span
+            if position == 4:
+                return self.ch_ack
+            return self.ch_sh
+        if position < 9:
+            if position == 6:
+                return self.hrr_ch2
+            if position == 7:
+                return self.ch2_sh
+            return self.sh_cfin
+        if position == 9:
+            return self.ch_fin
+        if position == 10:
+            return self.ch_close
+        return self.ack_close
+
+    def can_be_judged(self) -> bool:
+        """Whether any of those that can stall was seen."""
+        return (
+            self.syn_synack != ABSENT
+            or self.synack_ack != ABSENT
+            or self.ack_ch != ABSENT
+            or self.ch_span != ABSENT
+            or self.hrr_ch2 != ABSENT
+            or self.ch2_sh != ABSENT
+            or self.sh_cfin != ABSENT
+        )
 
 
 class LengthTally:
@@ -29,11 +82,12 @@ class LengthTally:
         """Of which no interval that can stall was seen, not even open."""
         self.tcp_outcomes: dict[str, int] = {}
         self.tls_outcomes: dict[str, int] = {}
-        self.closed: list[array[int]] = [array("q") for _ in NAMES]
-        """Lengths by position in `NAMES`; complete after `flush`."""
-        self._fresh: list[list[int]] = [[] for _ in NAMES]
-        """Lengths on their way into ``closed``: appending to a list is compiled, to an array it is not."""
+        """Both complete after `flush`."""
+        self._established: i64 = 0
+        """Flows that ended as most do, on their way into the two."""
+        self._closed: list[FlowLengths] = []
         self.open: list[array[int]] = [array("q") for _ in STALL_NAMES]
+        """Lengths by position in `STALL_NAMES`."""
 
     def add(self, intervals: Intervals, outcome: Outcome, stalled: bool) -> None:
         """Count the flow that was measured and judged last."""
@@ -44,64 +98,67 @@ class LengthTally:
             self.failed += 1
             if stalled:
                 self.stalled_and_failed += 1
-        self.tcp_outcomes[outcome.tcp] = self.tcp_outcomes.get(outcome.tcp, 0) + 1
-        if outcome.tls != "":
-            self.tls_outcomes[outcome.tls] = self.tls_outcomes.get(outcome.tls, 0) + 1
-        judged = self._add_closed(intervals)
+        if outcome.tcp is CONNECTED and outcome.tls is ESTABLISHED:
+            self._established += 1
+        else:
+            self._count_outcome(outcome.tcp, outcome.tls, 1)
+        lengths = FlowLengths(intervals)
+        self._closed.append(lengths)
         if intervals.has_open:
-            judged = True
             self._add_open(intervals)
-        if not judged:
+        elif not lengths.can_be_judged():
             self.unjudged += 1
 
-    def _add_closed(self, intervals: Intervals) -> bool:
-        """Keep the lengths; whether any can stall."""
-        judged = False
-        if intervals.syn_synack != ABSENT:
-            self._keep(0, intervals.syn_synack)
-            judged = True
-        if intervals.synack_ack != ABSENT:
-            self._keep(1, intervals.synack_ack)
-            judged = True
-        if intervals.ack_ch != ABSENT:
-            self._keep(2, intervals.ack_ch)
-            judged = True
-        if intervals.ch_span != ABSENT:
-            self._keep(3, intervals.ch_span)
-            judged = True
-        if intervals.ch_ack != ABSENT:
-            self._keep(4, intervals.ch_ack)
-        if intervals.ch_sh != ABSENT:
-            self._keep(5, intervals.ch_sh)
-        if intervals.hrr_ch2 != ABSENT:
-            self._keep(6, intervals.hrr_ch2)
-            judged = True
-        if intervals.ch2_sh != ABSENT:
-            self._keep(7, intervals.ch2_sh)
-            judged = True
-        if intervals.sh_cfin != ABSENT:
-            self._keep(8, intervals.sh_cfin)
-            judged = True
-        if intervals.ch_fin != ABSENT:
-            self._keep(9, intervals.ch_fin)
-        if intervals.ch_close != ABSENT:
-            self._keep(10, intervals.ch_close)
-        if intervals.ack_close != ABSENT:
-            self._keep(11, intervals.ack_close)
-        return judged
+    def closed_lengths(self, position: i64) -> list[int]:
+        """The closed lengths of the interval at ``position`` in `NAMES`, flow by flow."""
+        found: list[int] = []
+        for lengths in self._closed:
+            ns: i64 = lengths.at(position)
+            if ns != ABSENT:
+                found.append(ns)
+        return found
 
-    def _keep(self, at: i64, ns: i64) -> None:
-        fresh = self._fresh[at]
-        fresh.append(ns)
-        if len(fresh) >= FRESH_MAX:
-            self.closed[at].extend(fresh)
-            fresh.clear()
+    def closed_extents(self) -> list[tuple[int, int]]:
+        """For each of `NAMES` how many closed ones there are, and the longest of them."""
+        extents: list[tuple[int, int]] = []
+        for position in range(len(NAMES)):
+            count: i64 = 0
+            longest_ns: i64 = ABSENT
+            for lengths in self._closed:
+                ns: i64 = lengths.at(position)
+                if ns != ABSENT:
+                    count += 1
+                    if ns > longest_ns:
+                        longest_ns = ns
+            extents.append((count, longest_ns))
+        return extents
 
     def flush(self) -> None:
-        """Complete ``closed``."""
-        for lengths, fresh in zip(self.closed, self._fresh, strict=True):
-            lengths.extend(fresh)
-            fresh.clear()
+        """Complete the outcomes."""
+        if self._established > 0:
+            self._count_outcome(CONNECTED, ESTABLISHED, self._established)
+            self._established = 0
+
+    def absorb(self, other: "LengthTally") -> None:
+        """Add what ``other`` has counted."""
+        other.flush()
+        self.flows += other.flows
+        self.stalled += other.stalled
+        self.failed += other.failed
+        self.stalled_and_failed += other.stalled_and_failed
+        self.unjudged += other.unjudged
+        for name, count in other.tcp_outcomes.items():
+            self.tcp_outcomes[name] = self.tcp_outcomes.get(name, 0) + count
+        for name, count in other.tls_outcomes.items():
+            self.tls_outcomes[name] = self.tls_outcomes.get(name, 0) + count
+        self._closed.extend(other._closed)
+        for lengths, more in zip(self.open, other.open, strict=True):
+            lengths.extend(more)
+
+    def _count_outcome(self, tcp: str, tls: str, count: i64) -> None:
+        self.tcp_outcomes[tcp] = self.tcp_outcomes.get(tcp, 0) + count
+        if tls != "":
+            self.tls_outcomes[tls] = self.tls_outcomes.get(tls, 0) + count
 
     def _add_open(self, intervals: Intervals) -> None:
         opened = self.open
@@ -119,21 +176,3 @@ class LengthTally:
         for at, ns in enumerate(lengths):
             if ns != ABSENT:
                 opened[at].append(ns)
-
-    def absorb(self, other: "LengthTally") -> None:
-        """Add what ``other`` has counted."""
-        self.flush()
-        other.flush()
-        self.flows += other.flows
-        self.stalled += other.stalled
-        self.failed += other.failed
-        self.stalled_and_failed += other.stalled_and_failed
-        self.unjudged += other.unjudged
-        for name, count in other.tcp_outcomes.items():
-            self.tcp_outcomes[name] = self.tcp_outcomes.get(name, 0) + count
-        for name, count in other.tls_outcomes.items():
-            self.tls_outcomes[name] = self.tls_outcomes.get(name, 0) + count
-        for lengths, more in zip(self.closed, other.closed, strict=True):
-            lengths.extend(more)
-        for lengths, more in zip(self.open, other.open, strict=True):
-            lengths.extend(more)

@@ -1,14 +1,36 @@
 """From the fast tally of the scan to the report's own, and to what is said of flows that are not shown.
 
-The report's tally knows percentiles and conditions; it takes over the arrays without copying them.
+The report's tally knows percentiles and conditions; lengths are taken out of the scan's only when it asks for them.
 """
 
-from collections.abc import Mapping, MutableSequence, Sequence
+from collections.abc import Mapping
 
 from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.report.model import HealthySummary
-from pcapstall.report.percentiles import Tally
+from pcapstall.report.percentiles import Lengths, Tally
+
+
+class CountedLengths(Lengths):
+    """The closed lengths of one interval, as long as nobody wants to see them in the flows' records."""
+
+    def __init__(self, counted: LengthTally, position: int, count: int, longest_ns: int) -> None:
+        super().__init__()
+        self._counted = counted
+        self._position = position
+        self._count = count
+        self._longest_ns = longest_ns
+
+    def __len__(self) -> int:
+        return self._count
+
+    def values(self) -> list[int]:
+        """All of them, in no order."""
+        return self._counted.closed_lengths(self._position)
+
+    def longest(self) -> int:
+        """The longest."""
+        return self._longest_ns
 
 
 class FilledTally(Tally):
@@ -24,8 +46,12 @@ class FilledTally(Tally):
         self.tcp_outcomes.update(counted.tcp_outcomes)
         self.tls_outcomes.update(counted.tls_outcomes)
         self.capture_points.update(capture_points)
-        self._closed.update(_by_name(NAMES, counted.closed))
-        self._open.update(_by_name(STALL_NAMES, counted.open))
+        for position, (name, (count, longest_ns)) in enumerate(zip(NAMES, counted.closed_extents(), strict=True)):
+            if count:
+                self._closed[name] = CountedLengths(counted, position, count, longest_ns)
+        for name, values in zip(STALL_NAMES, counted.open, strict=True):
+            if values:
+                self._open[name] = Lengths(values)
 
 
 def as_tally(counted: LengthTally, capture_points: Mapping[str, int]) -> Tally:
@@ -39,7 +65,3 @@ def as_tally(counted: LengthTally, capture_points: Mapping[str, int]) -> Tally:
 def summary_of_counted(counted: LengthTally) -> HealthySummary:
     """What is said of flows that are not shown."""
     return as_tally(counted, {}).healthy()
-
-
-def _by_name(names: Sequence[str], lengths: Sequence[MutableSequence[int]]) -> dict[str, MutableSequence[int]]:
-    return {name: values for name, values in zip(names, lengths, strict=True) if values}

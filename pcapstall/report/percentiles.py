@@ -6,7 +6,7 @@ No text is made here.
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from pcapstall.core.errors import UsageError
@@ -60,16 +60,41 @@ def summary_of(values: Iterable[int]) -> IntervalSummary | None:
     )
 
 
+class Lengths:
+    """All lengths of one interval, 8 bytes each, in no order."""
+
+    def __init__(self, values: Iterable[int] = ()) -> None:
+        self._values = array("q", values)
+
+    def append(self, length: int) -> None:
+        """One more."""
+        self._values.append(length)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def values(self) -> Sequence[int]:
+        """All of them."""
+        return self._values
+
+    def longest(self) -> int:
+        """The longest; there must be one."""
+        return max(self._values)
+
+
+NO_LENGTHS: Final = Lengths()
+
+
 class Summaries(Mapping[str, IntervalSummary]):
     """Summaries by name, each made when it is first asked for: most are never shown, and sorting takes long."""
 
-    def __init__(self, lengths: Mapping[str, Sequence[int]]) -> None:
-        self._lengths = {name: values for name, values in lengths.items() if len(values) > 0}
+    def __init__(self, lengths: Mapping[str, Lengths]) -> None:
+        self._lengths = {name: lengths[name] for name in INTERVALS if name in lengths}
         self._made: dict[str, IntervalSummary] = {}
 
     def __getitem__(self, name: str) -> IntervalSummary:
         if name not in self._made:
-            summary = summary_of(self._lengths[name])
+            summary = summary_of(self._lengths[name].values())
             assert summary is not None
             self._made[name] = summary
         return self._made[name]
@@ -82,7 +107,7 @@ class Summaries(Mapping[str, IntervalSummary]):
 
     def longest(self) -> dict[str, int]:
         """The longest of each, without sorting."""
-        return {name: max(values) for name, values in self._lengths.items()}
+        return {name: lengths.longest() for name, lengths in self._lengths.items()}
 
 
 def longest(summaries: Mapping[str, IntervalSummary]) -> dict[str, int]:
@@ -104,8 +129,8 @@ class Tally:
         self.tcp_outcomes: Counter[str] = Counter()
         self.tls_outcomes: Counter[str] = Counter()
         self.capture_points: Counter[str] = Counter()
-        self._closed: dict[str, MutableSequence[int]] = {}
-        self._open: dict[str, MutableSequence[int]] = {}
+        self._closed: dict[str, Lengths] = {}
+        self._open: dict[str, Lengths] = {}
 
     def add(self, flow: FlowReport) -> None:
         """Count one flow."""
@@ -130,19 +155,19 @@ class Tally:
 
     def lengths(self, interval: str, with_open: bool = False) -> list[int]:
         """All lengths of ``interval`` in ascending order; ``with_open`` adds open ones as long as they had become."""
-        lengths = list(self._closed.get(interval, ()))
+        lengths = list(self._closed.get(interval, NO_LENGTHS).values())
         if with_open:
-            lengths.extend(self._open.get(interval, ()))
+            lengths.extend(self._open.get(interval, NO_LENGTHS).values())
         lengths.sort()
         return lengths
 
     def intervals(self) -> Summaries:
         """Percentiles of the intervals that any flow has, in the order of a handshake, open ones left out."""
-        return Summaries({name: self._closed.get(name, ()) for name in INTERVALS})
+        return Summaries(self._closed)
 
     def open_intervals(self) -> Summaries:
         """The same of those that were not seen to end, as long as they had become."""
-        return Summaries({name: self._open.get(name, ()) for name in INTERVALS})
+        return Summaries(self._open)
 
     def healthy(self) -> HealthySummary:
         """The flows added, as those that are not shown one by one."""
@@ -165,10 +190,10 @@ class Tally:
 STALL_SET: Final = frozenset(STALL_INTERVALS)
 
 
-def _append(arrays: dict[str, MutableSequence[int]], name: str, length: int) -> None:
-    lengths = arrays.get(name)
+def _append(by_name: dict[str, Lengths], name: str, length: int) -> None:
+    lengths = by_name.get(name)
     if lengths is None:
-        lengths = arrays[name] = array("q")
+        lengths = by_name[name] = Lengths()
     lengths.append(length)
 
 
