@@ -17,6 +17,8 @@ EXACT_FOR_LOSS: Final = 2
 skips now and then."""
 LINUX_TTL: Final = 64
 """What Linux and the BSDs send with."""
+OVERTAKEN_MAX: Final = 64
+"""A segment whose ID is less than so far back was overtaken on its way."""
 STEP_MAX: Final = 256
 """A larger step is no count of this connection's."""
 
@@ -27,7 +29,7 @@ class IdCount:
     def __init__(self, history: History, from_client: bool) -> None:
         self._history = history
         # A SYN-ACK has ID 0 whatever follows, and a RST is not sent by the connection.
-        self._segs = [seg for seg in history.of(from_client) if not seg.is_rst and not seg.is_syn_ack]
+        self._segs = _as_sent([seg for seg in history.of(from_client) if not seg.is_rst and not seg.is_syn_ack])
         self._is_shared = _is_shared(history.of(from_client))
         self._later = self._exact_later(history.unnoted(from_client))
 
@@ -101,3 +103,14 @@ def _is_shared(segs: Sequence[Seg]) -> bool:
         if before.is_syn_ack and before.ip_id > 0 and 0 < (after.ip_id - before.ip_id) & 0xFFFF <= STEP_MAX:
             return True
     return False
+
+
+def _as_sent(segs: list[Seg]) -> list[Seg]:
+    """``segs`` in the order in which a counting sender sent them: one that was overtaken goes back to its place."""
+    ordered: list[Seg] = []
+    for seg in segs:
+        at = len(ordered)
+        while at > 0 and 0 < (ordered[at - 1].ip_id - seg.ip_id) & 0xFFFF < OVERTAKEN_MAX:
+            at -= 1
+        ordered.insert(at, seg)
+    return ordered

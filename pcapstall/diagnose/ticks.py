@@ -34,18 +34,24 @@ def measured_rate(segs: Sequence[Seg], without: Iterable[Seg] = ()) -> int | Non
     """Ticks a second from segments of one sender that are far enough apart, the steps that lead to a segment of
     ``without`` left out; None when there are none, or when they disagree."""
     left_out = {seg.ref for seg in without}
-    rates: set[int] = set()
+    steps: list[tuple[int, int]] = []
     for before, after in pairwise(segs):
         if after.ref in left_out or after.ns - before.ns < APART_NS:
             continue
         ticks = ticks_between(before, after)
-        if not ticks:
-            continue
-        rate = nearest_rate(ticks * _SECOND / (after.ns - before.ns), _FIT)
-        if rate is None:
-            return None
-        rates.add(rate)
-    return rates.pop() if len(rates) == 1 else None
+        if ticks:
+            steps.append((ticks, after.ns - before.ns))
+    if not steps:
+        return None
+    # One segment that was a little late makes its step too long and the next one too short: together they tell.
+    rate = _rate_of(sum(ticks for ticks, _ in steps), sum(ns for _, ns in steps))
+    if rate is None or any(_rate_of(ticks, ns) not in (None, rate) for ticks, ns in steps):
+        return None
+    return rate
+
+
+def _rate_of(ticks: int, ns: int) -> int | None:
+    return nearest_rate(ticks * _SECOND / ns, _FIT)
 
 
 def nearest_rate(hz: float, fit: float) -> int | None:

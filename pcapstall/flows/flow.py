@@ -200,6 +200,8 @@ class Flow(WithRarities):
         self.first_note: SegmentNote | None = None
         """Segment headers of the handshake, a chain; None once it is over and nothing in it was slow."""
         self.last_note: SegmentNote | None = None
+        self.notes_after: i64 = -1
+        """How many more are kept after a slow handshake; -1 before its end."""
         self.note_count: i64 = 0
 
     def guess_direction(self) -> None:

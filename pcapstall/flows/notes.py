@@ -16,6 +16,8 @@ TIMESTAMPS_LEN: Final = 12
 """NOP, NOP and the timestamps option: all the options that most segments have."""
 NOTES_MAX: Final = 128
 """Segment headers kept of one handshake."""
+AFTER_MAX: Final = 16
+"""Kept of those that follow a slow handshake: they tell how its ends count IP IDs and how fast their clocks tick."""
 NOTES_ALL_MAX: Final = 200_000
 """Segment headers kept of all handshakes together."""
 
@@ -30,6 +32,11 @@ class Notes:
         """Keep the segment's header with its flow while the handshake is pending."""
         flow = half.flow
         limits = self._limits
+        if flow.notes_after >= 0:
+            if flow.notes_after == 0:
+                flow.noting = False
+                return
+            flow.notes_after -= 1
         if flow.note_count >= NOTES_MAX or limits.notes >= NOTES_ALL_MAX:
             flow.flags |= FLAG_NOTES_CUT
             return

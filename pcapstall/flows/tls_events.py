@@ -27,7 +27,7 @@ from pcapstall.flows.head import Arrival
 from pcapstall.flows.hellos import UnreadHellos
 from pcapstall.flows.holes import has_hole_before
 from pcapstall.flows.kept import Limits
-from pcapstall.flows.notes import drop_notes
+from pcapstall.flows.notes import AFTER_MAX, drop_notes
 from pcapstall.flows.roles import first_payload_ns, hello_receiver, hello_sender, is_flight, is_slow
 from pcapstall.wire.tls_event import (
     ALERT,
@@ -130,9 +130,11 @@ class TlsEvents:
         flow.settled = True
         if flow.key in self._limits.kept_keys:
             return
+        if is_slow(flow, self._limits.slow_ns):
+            flow.notes_after = AFTER_MAX
+            return
         flow.noting = False
-        if not is_slow(flow, self._limits.slow_ns):
-            drop_notes(flow, self._limits)
+        drop_notes(flow, self._limits)
 
     def _arrival(self, half: HalfFlow, offset: i64, now: Arrival) -> Arrival:
         """When the byte at ``offset`` came; without marks it came just now."""

@@ -287,3 +287,16 @@ def test_rst_and_syn_ack_are_not_counted() -> None:
     seen = history(road)
     assert isinstance(seen.client[-1], Seg)
     assert IdCount(seen, True).missing(seen.client[1], seen.client[3]) == 0
+
+
+def test_segments_that_were_overtaken_go_back_to_their_place_in_the_count() -> None:
+    """One that took a long way comes after what was sent later: nothing is missing between the others."""
+    road = Road()
+    ack = road.handshake()
+    sent = [road.c(ack + (k + 1) * 300 * MS, PSH | ACK, HELLO[:100], offset=100 * k) for k in range(5)]
+    sent[1].ns = ack + 2 * SECOND
+    seen = history(road)
+    ids = IdCount(seen, True)
+    first, third = seen.client[2], seen.client[3]
+    assert (third.ip_id - first.ip_id, ids.missing(first, third)) == (2, 0)
+    assert ids.missing(third, seen.client[-1]) is None

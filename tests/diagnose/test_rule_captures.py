@@ -38,7 +38,7 @@ HOLDS = {
     "hole": "segment-lost/capture_server.pcap 2",
     "flight_lost": "server-hello-lost/capture_server.pcap 3",
     "lost_before_capture": "client-hello-lost/capture_server.pcap 3",
-    "held_up": "detour/capture_server.pcap 3 500ms",
+    "held_up": "detour/capture_server.pcap 3",
     "silent": "stalled-client-hello/capture.pcap 6",
     "silent_by_ids": "stalled-client-hello/capture_server.pcap 6",
     "filled_by_other_work": "waits-over-ipv6/capture_server.pcap 2",

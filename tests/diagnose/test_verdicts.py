@@ -215,11 +215,15 @@ def test_a_hello_held_up_on_its_way_is_no_silence() -> None:
     ack = road.handshake()
     late = road.c(ack + 3 * SECOND, PSH | ACK, HELLO)
     late.tsval -= 2980
-    answer(road, ack + 3 * SECOND)
-    row = verdict(road, "server")
+    short = Road(sent=list(road.sent))
+    short.s(ack + 3 * SECOND + 5 * MS, PSH | ACK, FLIGHT, ack=len(HELLO))
+    row = verdict(short, "server")
     assert found(row)[1:] == ("unknown", "client_silent", "medium")
+    # What it sends after the handshake tells how fast its clock ticks.
+    answer(road, ack + 3 * SECOND)
+    assert found(verdict(road, "server")) == ("ack_ch", "network", "high_rtt", "medium")
     # Another connection of the client tells how fast its clock ticks.
-    rows = reports(merged(road.captured("server"), silent_client(client_port=40001).captured("server")))
+    rows = reports(merged(short.captured("server"), silent_client(client_port=40001).captured("server")))
     assert found(rows[0]) == ("ack_ch", "network", "high_rtt", "medium")
     assert found(rows[1])[1:] == ("client_process", "client_silent", "high")
 

@@ -26,7 +26,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.core.frames import frame_of
-from pcapstall.flows.flow import FLAG_NOT_TLS, Flow
+from pcapstall.flows.flow import FLAG_NOT_TLS, FLAG_NOTES_CUT, Flow
+from pcapstall.flows.notes import AFTER_MAX
 
 HELLO = client_hello()
 
@@ -70,7 +71,20 @@ def test_slow_handshake_keeps_its_segments() -> None:
     talk.client(HELLO, after=2 * SECOND)
     established(talk)
     flow = only(talk.packets)
-    assert len(flow.notes()) == 6
+    assert len(flow.notes()) == 8
+
+
+def test_of_what_follows_a_slow_handshake_a_few_segments_are_kept() -> None:
+    talk = Talk()
+    talk.handshake()
+    talk.client(HELLO, after=2 * SECOND)
+    established(talk)
+    for _ in range(200):
+        talk.client(record(23, b"d" * 100))
+    flow = only(talk.packets)
+    assert len(flow.notes()) == 6 + AFTER_MAX
+    assert not flow.noting
+    assert flow.flags & FLAG_NOTES_CUT == 0
 
 
 def test_tls12_finish_is_the_clients_change_cipher_spec() -> None:
