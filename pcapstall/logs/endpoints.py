@@ -21,7 +21,7 @@ _BETWEEN: Final = (
     rb"[\"'\\]{0,2}[ =:]{1,3}[\"'\\]{0,2})"
 )
 _V4: Final = re.compile(
-    rb"(?<![\d.])(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?=[\]\"'\\,;):\# ])" + _BETWEEN + rb"(\d{1,5})(?![\d.]*\d)"
+    rb"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3})(?=[\]\"'\\,;):\# ])" + _BETWEEN + rb"(\d{1,5})(?![\d.]*\d)"
 )
 # [2001:db8::1]:80, [fe80::1%eth0]:80, 2001:db8::1 port 80, 2001:db8::1#53
 _V6: Final = re.compile(
@@ -29,6 +29,12 @@ _V6: Final = re.compile(
     rb"(?:\]:|" + _BETWEEN.replace(rb"\]?:|", rb"") + rb")(\d{1,5})(?!\d)"
 )
 _MAPPED: Final = bytes(10) + b"\xff\xff"
+
+
+@lru_cache(maxsize=4096)
+def _packed_v4(text: bytes) -> bytes | None:
+    numbers = list(map(int, text.split(b".")))
+    return bytes(numbers) if max(numbers) <= 255 else None
 
 
 @lru_cache(maxsize=4096)
@@ -47,20 +53,28 @@ def fold(packed: bytes) -> bytes:
 
 def endpoints_in(line: bytes) -> list[Endpoint]:
     """The endpoints that ``line`` names, each once, in the order in which they stand there."""
+    if b"::" in line or b"]:" in line or line.count(b":") >= _V6_COLONS:
+        return _of_both_kinds(line)
+    found: list[Endpoint] = []
+    for text, port in _V4.findall(line)[:MAX_NAMED]:
+        packed = _packed_v4(text)
+        if packed is not None and int(port) <= 0xFFFF:
+            found.append((packed, int(port)))
+    return found if len(found) < 2 else list(dict.fromkeys(found))
+
+
+_V6_COLONS: Final = 7
+"""An IPv6 address without a ``::`` has so many."""
+
+
+def _of_both_kinds(line: bytes) -> list[Endpoint]:
     found: list[tuple[int, Endpoint]] = []
-    for match in _V4.finditer(line):
-        numbers = [int(match[at]) for at in (1, 2, 3, 4)]
-        port = int(match[5])
-        if max(numbers) <= 255 and port <= 0xFFFF:
-            found.append((match.start(), (bytes(numbers), port)))
-            if len(found) >= MAX_NAMED:
-                break
-    if line.count(b":") > 2:
-        for match in _V6.finditer(line):
-            packed, port = _packed_v6(match[1]), int(match[2])
+    for pattern, packed_of in ((_V4, _packed_v4), (_V6, _packed_v6)):
+        for number, match in enumerate(pattern.finditer(line)):
+            packed, port = packed_of(match[1]), int(match[2])
             if packed is not None and port <= 0xFFFF:
                 found.append((match.start(), (packed, port)))
-                if len(found) >= 2 * MAX_NAMED:
-                    break
+            if number >= MAX_NAMED:
+                break
     found.sort()
     return list(dict.fromkeys(endpoint for _, endpoint in found))

@@ -29,16 +29,16 @@ class Format:
     def find(self, line: bytes, latest: int | None = None) -> tuple[int, Stamp, int] | None:
         """Where in ``line`` the stamp begins, what it says, where it ends; begun at ``latest`` at the latest."""
         limit = self.reach if latest is None else min(latest, self.reach)
-        match = self.pattern.search(line, 0, limit + _LONGEST)
+        match = self.pattern.search(line, 0, limit + LONGEST)
         while match is not None and match.start() <= limit:
             stamp = self.parse(match)
             if stamp is not None:
                 return match.start(), stamp, match.end()
-            match = self.pattern.search(line, match.end(), limit + _LONGEST)
+            match = self.pattern.search(line, match.end(), limit + LONGEST)
         return None
 
 
-_LONGEST: Final = 64
+LONGEST: Final = 64
 """No stamp is longer."""
 
 

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from pcapstall.core.errors import InputError
 from pcapstall.core.textfile import TextSource, TextStream
 from pcapstall.logs.endpoints import Endpoint
-from pcapstall.logs.formats import Found, formats_of
+from pcapstall.logs.formats import LONGEST, Found, formats_of
 from pcapstall.logs.lines import MAX_MORE, MAX_TEXT, LogFile, LogLine
 from pcapstall.logs.stamps import Stamp
 
@@ -40,8 +40,11 @@ _CRI: Final = re.compile(rb"^\S{20,40} (?:stdout|stderr) ([PF])(?::\S+)? ")
 class Wanted(Protocol):
     """Says which lines are kept."""
 
-    def wants(self, line: bytes, stamp: Stamp | None) -> tuple[Endpoint, ...] | None:
-        """The endpoints for which ``line`` is wanted, which may be none; None when it is not."""
+    def names(self, line: bytes) -> tuple[Endpoint, ...] | None:
+        """The endpoints for which ``line`` is wanted, which may be none; None when it is not, whenever it was."""
+
+    def fits(self, endpoints: tuple[Endpoint, ...], stamp: Stamp | None) -> bool:
+        """Whether a line that names ``endpoints`` is wanted with this stamp."""
 
 
 def read_log(source: TextSource, wanted: Wanted) -> LogFile:
@@ -134,6 +137,12 @@ class _Reader:
 
     def _stamped(self, line: bytes, number: int) -> None:
         file = self._file
+        named = self._wanted.names(line)
+        if named is None and self._has_stamp(line):
+            # What most lines are: the stamp itself is not read.
+            file.stamped += 1
+            self._last = None
+            return
         stamp, stamp_end = self._stamp(line)
         if stamp is None and file.stamped:
             file.continued += 1
@@ -146,14 +155,21 @@ class _Reader:
             if file.first_unread is None:
                 file.first_unread = (number, _text(line[:MAX_TEXT]))
         self._last = None
-        named = self._wanted.wants(line, stamp)
-        if named is None:
+        if named is None or not self._wanted.fits(named, stamp):
             return
         if len(file.kept) >= MAX_KEPT:
             file.left_out += 1
             return
         self._last = LogLine(number, _text(line[:MAX_TEXT]), stamp, stamp_end, named)
         file.kept.append(self._last)
+
+    def _has_stamp(self, line: bytes) -> bool:
+        """Whether the line has what looks like a stamp of the file's main format."""
+        if not self._found:
+            return False
+        found = self._found[0]
+        match = found.format.pattern.search(line, 0, found.latest + LONGEST)
+        return match is not None and match.start() <= found.latest
 
     def _stamp(self, line: bytes) -> tuple[Stamp | None, int]:
         for found in self._found:

@@ -114,20 +114,27 @@ class FlowLines:
         needles = [re.escape(needle) for needle in lives.needles]
         self._quick = re.compile(b"|".join(needles)) if needles else None
 
-    def wants(self, line: bytes, stamp: Stamp | None) -> tuple[Endpoint, ...] | None:
-        """The endpoints of flows that it names; None when it is about none."""
+    def names(self, line: bytes) -> tuple[Endpoint, ...] | None:
+        """The endpoints of flows that it names: a client's, or no other than servers'; None when it is about none."""
         if self._quick is not None and self._quick.search(line) is None:
             return None
         lives = self._lives
         named = endpoints_in(line)
         about = tuple(endpoint for endpoint in named if endpoint in lives.clients or endpoint in lives.servers)
-        if any(endpoint in lives.clients for endpoint in about):
-            return about
-        if about and len(about) == len(named) and stamp is not None and self._shared < _SHARED_MAX:
-            if any(lives.open_at(endpoint, stamp, self._offset_ns) for endpoint in about):
-                self._shared += 1
-                return about
-        return None
+        if len(about) < len(named) and not any(endpoint in lives.clients for endpoint in about):
+            return None
+        return about or None
+
+    def fits(self, endpoints: tuple[Endpoint, ...], stamp: Stamp | None) -> bool:
+        """Whether it names a client, or servers to which a flow may have been open then."""
+        lives = self._lives
+        if any(endpoint in lives.clients for endpoint in endpoints):
+            return True
+        if stamp is None or self._shared >= _SHARED_MAX:
+            return False
+        open_then = any(lives.open_at(endpoint, stamp, self._offset_ns) for endpoint in endpoints)
+        self._shared += open_then
+        return open_then
 
 
 class InTime:
@@ -138,10 +145,14 @@ class InTime:
         self._start_ns = start_ns
         self._end_ns = end_ns
 
-    def wants(self, line: bytes, stamp: Stamp | None) -> tuple[Endpoint, ...] | None:
+    def names(self, line: bytes) -> tuple[Endpoint, ...] | None:
         """No endpoints are looked for."""
+        return ()
+
+    def fits(self, endpoints: tuple[Endpoint, ...], stamp: Stamp | None) -> bool:
+        """Whether it was written then."""
         ns = self._clock.place(stamp)
-        return () if ns is not None and self._start_ns <= ns <= self._end_ns else None
+        return ns is not None and self._start_ns <= ns <= self._end_ns
 
 
 def clock_of(file: LogFile, lives: Lives, strace: Offset | None, host: str = "") -> LogClock:

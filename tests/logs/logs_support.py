@@ -12,22 +12,25 @@ from pcapstall.logs.stamps import Stamp
 class Everything:
     """Wants each line, for the endpoints that it names."""
 
-    def wants(self, line: bytes, stamp: Stamp | None) -> tuple[Endpoint, ...] | None:
+    def names(self, line: bytes) -> tuple[Endpoint, ...] | None:
         return tuple(endpoints_in(line))
 
+    def fits(self, endpoints: tuple[Endpoint, ...], stamp: Stamp | None) -> bool:
+        return True
 
-class Naming:
+
+class Naming(Everything):
     """Wants the lines that name an endpoint."""
 
-    def wants(self, line: bytes, stamp: Stamp | None) -> tuple[Endpoint, ...] | None:
+    def names(self, line: bytes) -> tuple[Endpoint, ...] | None:
         return tuple(endpoints_in(line)) or None
 
 
-def read_bytes(data: bytes, folder: Path, wanted: Everything | Naming | None = None, name: str = "a.log") -> LogFile:
+def read_bytes(data: bytes, folder: Path, wanted: Everything | None = None, name: str = "a.log") -> LogFile:
     path = folder / name
     path.write_bytes(data)
     return read_log(TextSource(str(path)), wanted or Everything())
 
 
-def read_lines(lines: list[str], folder: Path, wanted: Everything | Naming | None = None) -> LogFile:
+def read_lines(lines: list[str], folder: Path, wanted: Everything | None = None) -> LogFile:
     return read_bytes("".join(line + "\n" for line in lines).encode(), folder, wanted)
