@@ -60,17 +60,23 @@ class Logs:
             except InputError as error:
                 self.unreadable.append(error)
                 continue
-            clock = clock_of(file, lives, strace, host)
-            if straces is not None and clock.source != BY_STRACE and file.kept:
-                keys = keys_of(file)
-                clock = clock_by_writes(clock, file, straces.written(keys), lives.middle_ns) if keys else clock
-            self.read.append((file, clock))
+            self.read.append((file, clock_of(file, lives, strace, host)))
+        if straces is not None:
+            self._ask_writers(straces, lives.middle_ns)
+        for file, clock in self.read:
             for flow_id, placed in lines_of_flows(file, clock, lives).items():
                 self._lines.setdefault(flow_id, []).extend(placed)
 
-    def label_of(self, file: LogFile) -> str | None:
-        """What the user calls it."""
-        return self._labels[file.path]
+    def _ask_writers(self, straces: Straces, near_ns: int) -> None:
+        """Look for the lines of logs in what straces show being written, in one pass over each."""
+        asking = [at for at, (_, clock) in enumerate(self.read) if clock.source != BY_STRACE]
+        keys = [key for at in asking for key in keys_of(self.read[at][0])]
+        if not keys:
+            return
+        written = straces.written(dict.fromkeys(keys))
+        for at in asking:
+            file, clock = self.read[at]
+            self.read[at] = (file, clock_by_writes(clock, file, written, near_ns))
 
     def of_flow(self, flow_id: int) -> list[Placed]:
         """The lines about a flow, those with a time in its order, the others after them."""

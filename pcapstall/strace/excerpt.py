@@ -43,6 +43,8 @@ def excerpts(
     """The lines ``wanted``, and what begins or ends within ``span_ns``; how many more than ``most`` there are."""
     found: dict[int, Excerpt] = {}
     left = set(wanted)
+    halves: set[int] = set()
+    """First halves that wait for their second one."""
     left_out = 0
     lines = Lines(strace, Threads(), Syscalls())
     try:
@@ -53,10 +55,13 @@ def excerpts(
                 continue
             refs = {int(reader.ref), int(reader.half_ref) if kind == RESUMED else 0}
             if not (wanted and refs & wanted) and not _inside(reader, kind, span_ns):
-                if span_ns is None and not left:
+                if span_ns is None and not left and not halves:
                     break
                 continue
             left -= refs
+            halves -= refs
+            if kind == UNFINISHED:
+                halves |= refs - {0}
             excerpt = _excerpt(reader, kind)
             if excerpt.ref not in found and len(found) >= most and not refs & wanted:
                 left_out += kind != UNFINISHED
@@ -64,7 +69,7 @@ def excerpts(
             found[excerpt.ref] = excerpt
     finally:
         lines.close()
-    return list(found.values()), left_out
+    return [found[ref] for ref in sorted(found)], left_out
 
 
 def _inside(reader: StraceReader, kind: int, span_ns: tuple[int, int] | None) -> bool:
