@@ -1,0 +1,136 @@
+"""Simulated conversations, whose truth is known to the nanosecond, captured at both ends: party, way, parts."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "diagnose"))
+
+import test_verdicts as talks
+from hypothesis import given
+from hypothesis import strategies as st
+from wire_support import ACK, FIN, FLIGHT, HELLO, MS, PSH, SECOND, Road
+
+from pcapstall.diagnose.thresholds import make_thresholds
+from pcapstall.diagnose.two_ends.clock import clock_of
+from pcapstall.diagnose.two_ends.judge import judge
+from pcapstall.diagnose.two_ends.pairing import pair_flows
+from pcapstall.diagnose.two_ends.scene import Scene, Span, event_samples
+from pcapstall.diagnose.two_ends.verdict import TwoVerdict
+from pcapstall.flows.table import FlowTable
+from pcapstall.pipeline.collect import Collector
+from pcapstall.pipeline.findings import Findings
+from pcapstall.report.thresholds import parse_thresholds
+
+
+def findings(road: Road, at: str, clock: Callable[[int], int]) -> tuple[Findings, Span]:
+    segments = road.captured(at)
+    collector = Collector(make_thresholds(parse_thresholds(())), True)
+    table = FlowTable(collector, collector.thresholds.least())
+    for segment in segments:
+        segment.ts_ns = clock(segment.ts_ns)
+        table.limits.kept_keys.add(segment.key)
+        table.add(segment)
+    collector.watched_until = [segments[-1].ts_ns]
+    table.finish()
+    found = Findings(collector, "", frozenset(), True)
+    found.settle()
+    return found, Span(segments[0].ts_ns - 10 * SECOND, segments[-1].ts_ns + 10 * SECOND)
+
+
+def judged(road: Road, clock: Callable[[int], int] = int) -> tuple[TwoVerdict | None, Scene]:
+    """The verdict on the one connection; the server's capture has another ``clock``."""
+    client, client_span = findings(road, "client", int)
+    server, server_span = findings(road, "server", clock)
+    (pair,) = pair_flows(client.flows(), server.flows()).pairs
+    scene = Scene(
+        pair,
+        client.case(pair.client),
+        server.case(pair.server),
+        clock_of(event_samples(pair)),
+        (client_span, server_span),
+    )
+    verdict = judge(scene)
+    if verdict is not None and verdict.parts:
+        assert sum(verdict.parts.values()) == scene.case.length_ns
+        assert min(verdict.parts.values()) >= 0
+    return verdict, scene
+
+
+def finished_lost() -> Road:
+    """The client's Finished is lost twice."""
+    road = Road()
+    ack = road.handshake()
+    hello = ack + 10 * MS
+    road.c(hello, PSH | ACK, HELLO)
+    road.s(hello + 5 * MS, ack=len(HELLO))
+    road.s(hello + 6 * MS, PSH | ACK, FLIGHT, ack=len(HELLO))
+    done = hello + 12 * MS
+    for at in (done, done + 300 * MS):
+        road.c(at, PSH | ACK, talks.FINISHED, offset=len(HELLO), ack=len(FLIGHT), lost_at=0.5)
+    talks.finish(road, done + 1500 * MS)
+    return road
+
+
+def hello_cut_in_two() -> Road:
+    """The second half of a long hello is written 2 s after the first."""
+    road = Road()
+    ack = road.handshake()
+    hello = talks.client_hello(2000)
+    road.c(ack + MS, PSH | ACK, hello[:1000])
+    road.s(ack + 6 * MS, ack=1000)
+    road.c(ack + 2 * SECOND, PSH | ACK, hello[1000:], offset=1000)
+    talks.answer(road, ack + 2 * SECOND, hello=hello)
+    return road
+
+
+def no_answer() -> Road:
+    """The server has the hello and never answers; the client leaves after 8 s."""
+    road = Road()
+    ack = road.handshake()
+    road.c(ack + MS, PSH | ACK, HELLO)
+    road.s(ack + 6 * MS, ack=len(HELLO))
+    road.c(ack + 8 * SECOND, FIN | ACK, offset=len(HELLO))
+    road.s(ack + 8 * SECOND + 5 * MS, ack=len(HELLO) + 1)
+    return road
+
+
+ROADS: dict[str, tuple[Callable[..., Road], str]] = {
+    "silent client": (talks.silent_client, "client_process"),
+    "slow server": (talks.slow_server, "server_process"),
+    "hello lost": (talks.lost_hello, "network_to_server"),
+    "server hello lost": (talks.lost_server_hello, "network_to_client"),
+    "black hole": (talks.black_hole, "network_to_server"),
+    "SYN lost": (lambda: talks.lost_syn(False), "network_to_server"),
+    "SYN-ACK lost": (lambda: talks.lost_syn(True), "network_to_client"),
+    "proxy": (lambda: talks.connect(2 * SECOND, 3 * MS), "server_process"),
+    "Finished lost": (finished_lost, "network_to_server"),
+    "hello cut in two": (hello_cut_in_two, "client_process"),
+    "no answer": (no_answer, "server_process"),
+    "silent client, random IDs": (lambda: talks.silent_client(counts_ids=False), "client_process"),
+    "slow server, random IDs": (lambda: talks.slow_server(counts_ids=False), "server_process"),
+    "server hello lost, random IDs": (lambda: talks.lost_server_hello(counts_ids=False), "network_to_client"),
+    "silent client, no timestamps": (lambda: talks.silent_client(timestamps=False), "client_process"),
+}
+
+
+@pytest.mark.parametrize("name", ROADS)
+def test_the_party_and_the_way(name: str) -> None:
+    make, cause = ROADS[name]
+    verdict, scene = judged(make())
+    assert verdict is not None
+    assert verdict.cause == cause, verdict.sentence
+    assert verdict.confidence == "high" or scene.case.is_open, verdict.would_settle
+    assert 2 * verdict.parts[cause] > scene.case.length_ns
+
+
+@given(st.sampled_from(sorted(ROADS)), st.integers(-(10**12), 10**12), st.integers(-80_000, 80_000))
+def test_another_clock_names_the_same_party(name: str, offset_ns: int, drift_ppb: int) -> None:
+    make, cause = ROADS[name]
+    road = make()
+    start = road.sent[0].ns
+    verdict, _ = judged(road, lambda ns: ns + offset_ns + (ns - start) * drift_ppb // 10**9)
+    assert verdict is not None
+    assert verdict.cause == cause, verdict.sentence
