@@ -29,6 +29,9 @@ def take_copy(half: HalfFlow, segment: Segment) -> None:
             flow.near_interface = first.interface
     if half is flow.client() or segment.interface != flow.near_interface:
         return
+    if segment.flags & SYN == 0 and not flow.copies_come_later:
+        # The SYN-ACK did not pass there: that place does not have both directions.
+        return
     note = _original(flow, half, segment)
     if note is not None:
         if note.interface == segment.interface and segment.ttl >= note.ttl:

@@ -30,7 +30,7 @@ from pcapstall.flows.flow import (
 from pcapstall.flows.holes import add_hole, fill
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.notes import Notes
-from pcapstall.flows.oddities import MISSED_LEN, UNSEEN_LEN, closes, is_absurd_ack
+from pcapstall.flows.oddities import UNSEEN_LEN, closes, is_absurd_ack
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
 
@@ -292,7 +292,7 @@ def _complete_handshake(flow: Flow, server: HalfFlow, segment: Segment) -> bool:
             server.acked_offset = 0
             moved = True
             break
-    if 0 <= seq_diff(segment.ack, server.base_seq) <= server.next_offset + MISSED_LEN:
+    if seq_diff(segment.ack, server.base_seq) >= 0:
         flow.ack_ns = segment.ts_ns
         flow.ack_ref = segment.ref
         if len(flow.other_syn_acks) > 0:

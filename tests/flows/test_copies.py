@@ -124,3 +124,11 @@ def test_what_has_no_copy_is_measured_where_it_was_seen() -> None:
     talk = conversation()
     segments = [s for s in copied(talk, (POD, NODE), False) if s.interface == NODE or s.key[-2:] == b"\x01\xbb"]
     assert len(events(follow(segments))) == len(events(follow(copied(talk, (POD, NODE), False))))
+
+
+def test_a_place_that_only_the_end_of_a_flow_passes_is_not_measured() -> None:
+    """A router that sends a server's FIN on, and nothing before it."""
+    talk = conversation()
+    segments = [s for s in copied(talk, (POD, NODE), ttl_only=True) if s.ttl == 64 or s.flags & 1]
+    first = [s for s in segments if s.ttl == 64]
+    assert events(follow(segments)) == events(follow(first))
