@@ -18,7 +18,10 @@ from pcapstall.match.log_writes import clock_by_writes, keys_of
 from pcapstall.pipeline.given import GivenFile, files_of
 from pcapstall.pipeline.straces import Straces
 from pcapstall.report.model import FlowReport, LogLineReport, LogReport
+from pcapstall.report.untrusted import shorten
 
+EXAMPLE_LEN: Final = 60
+"""Characters that are told of a line without a stamp."""
 MAX_LINES: Final = 200
 """Lines that a flow's row has; the first ones of them."""
 
@@ -114,6 +117,7 @@ class Logs:
             lines=file.lines,
             unread=file.unread,
             first_unread=f"{file.path}:{file.first_unread[0]}" if file.first_unread else None,
+            first_unread_text=shorten(file.first_unread[1], EXAMPLE_LEN) if file.first_unread else None,
             formats=list(file.formats),
             stamps=KIND_NAMES.get(clock.kind),
             about_flows=about,

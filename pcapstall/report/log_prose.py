@@ -32,7 +32,8 @@ def log_lines(log: LogReport) -> list[str]:
 
 
 def _number(log: LogReport) -> str:
-    return "line " + (log.first_unread or "?").rpartition(":")[2]
+    number = (log.first_unread or "?").rpartition(":")[2]
+    return f"line {number}: {log.first_unread_text}"
 
 
 def _clock(log: LogReport) -> str:

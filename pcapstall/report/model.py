@@ -288,6 +288,8 @@ class LogReport(NamedTuple):
     """Lines without a stamp that belong to no line before."""
     first_unread: str | None
     """``inbound.log:1``, the first of them."""
+    first_unread_text: str | None
+    """The beginning of it."""
     formats: list[str]
     """Of the stamps, the commonest first."""
     stamps: str | None

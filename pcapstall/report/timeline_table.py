@@ -22,7 +22,7 @@ _ACTOR: Final = 15
 _ACTOR_NARROW: Final = 10
 _GLUE: Final = "\x00"
 """Stands for a space that no line may break at; never in printable text."""
-_BREAKS: Final = re.compile(r"(?<=[|,/:=&;])(?=[^\s/])")
+_BREAKS: Final = re.compile(r"(?<=[|,/:=&;])(?=[^\s/])|(?<=\w)(?=\.[a-z])")
 """Where a long word may be broken: between flags, parts of a path, a name and its value."""
 
 

@@ -180,6 +180,7 @@ def _log(log: LogReport) -> dict[str, Any]:
         "lines": log.lines,
         "unread": log.unread,
         "first_unread": log.first_unread,
+        "first_unread_text": log.first_unread_text,
         "formats": log.formats,
         "stamps": log.stamps,
         "about_flows": log.about_flows,

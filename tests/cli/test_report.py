@@ -450,6 +450,15 @@ class TestLogs:
         assert first["ns"] == "1796023451444303000"
         assert first["since_syn_ns"] == int(first["ns"]) - int(flow["events"]["syn"]["ns"])
 
+    def test_what_has_no_stamp_is_counted_with_an_example(self, capsys: Output, tmp_path: Path) -> None:
+        log = tmp_path / "a.log"
+        log.write_text(f"banner {'x' * 99}\nversion 1\n2026-11-30T07:24:02Z a\n  more\n")
+        shown = report(capsys, str(self.STALLED / "capture.pcap"), "--log", str(log))
+        assert "a.log: 4 lines (2 without a stamp, the first is line 1: banner xxx" in shown
+        (told,) = data(capsys, str(self.STALLED / "capture.pcap"), "--log", str(log))["logs"]
+        assert (told["lines"], told["unread"], told["first_unread"]) == (4, 2, f"{log}:1")
+        assert len(told["first_unread_text"]) == 60
+
     def test_without_logs_json_has_no_word_of_them(self, capsys: Output) -> None:
         made = data(capsys, str(self.STALLED / "capture.pcap"))
         assert "logs" not in made
