@@ -38,6 +38,9 @@ class IdCount:
 
         0 proves that nothing else was sent in between.
         """
+        if self._history.is_cut:
+            # What was not noted is no gap.
+            return None
         try:
             start, end = self._segs.index(first), self._segs.index(last)
         except ValueError:

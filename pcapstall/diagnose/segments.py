@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pcapstall.core.seq import to_offset
-from pcapstall.flows.flow import COPY, KEEP_ALIVE, Flow, HalfFlow
+from pcapstall.flows.flow import COPY, FLAG_NOTES_CUT, KEEP_ALIVE, Flow, HalfFlow
 from pcapstall.flows.kept import SegmentNote
 from pcapstall.wire.segment import ACK, RST, SYN
 from pcapstall.wire.tcp_options import END_OF_OPTIONS, MAXIMUM_SEGMENT_SIZE, NO_OPERATION, SACK
@@ -89,6 +89,8 @@ class History:
         noted = flow.notes()
         notes = [note for note in noted if note.kind != COPY]
         client_opens = flow.opener_is_client
+        self.is_cut: bool = flow.flags & FLAG_NOTES_CUT != 0
+        """Whether some in the middle were not noted: there were too many."""
         self._unnoted = {
             side: (half.packets - sum(note.from_opener == (side == client_opens) for note in noted), half.last_ip_id)
             for side, half in ((True, client), (False, flow.server()))

@@ -199,6 +199,8 @@ class Flow(WithRarities):
         self.alerts: list[Alert] | None = None
         self.first_note: SegmentNote | None = None
         """Segment headers of the handshake, a chain; None once it is over and nothing in it was slow."""
+        self.middle_note: SegmentNote | None = None
+        """The last of the first ones, behind which some are left out when there are too many."""
         self.last_note: SegmentNote | None = None
         self.notes_after: i64 = -1
         """How many more are kept after a slow handshake; -1 before its end."""
@@ -225,6 +227,7 @@ class Flow(WithRarities):
     def forget_notes(self) -> None:
         """Nobody will ask for them."""
         self.first_note = None
+        self.middle_note = None
         self.last_note = None
         self.note_count = 0
 

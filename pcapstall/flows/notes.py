@@ -15,7 +15,8 @@ from pcapstall.wire.tcp_options import ABSENT, timestamps
 TIMESTAMPS_LEN: Final = 12
 """NOP, NOP and the timestamps option: all the options that most segments have."""
 NOTES_MAX: Final = 128
-"""Segment headers kept of one handshake."""
+"""Segment headers kept of one handshake: the first `FIRST_NOTES`, and the latest."""
+FIRST_NOTES: Final = 64
 AFTER_MAX: Final = 16
 """Kept of those that follow a slow handshake: they tell how its ends count IP IDs and how fast their clocks tick."""
 NOTES_ALL_MAX: Final = 200_000
@@ -37,23 +38,33 @@ class Notes:
                 flow.noting = False
                 return
             flow.notes_after -= 1
-        if flow.note_count >= NOTES_MAX or limits.notes >= NOTES_ALL_MAX:
+        note: SegmentNote | None = None
+        if flow.note_count >= NOTES_MAX:
+            flow.flags |= FLAG_NOTES_CUT
+            if flow.settled:
+                # What follows a handshake is noted for its own sake, from the beginning on.
+                return
+            note = _oldest_of_latest(flow)
+        elif limits.notes >= NOTES_ALL_MAX:
             flow.flags |= FLAG_NOTES_CUT
             return
-        limits.notes += 1
-        flow.note_count += 1
-        note = limits.spare_note
+        else:
+            limits.notes += 1
+            flow.note_count += 1
+            note = limits.spare_note
+            if note is not None:
+                limits.spare_note = note.next
         if note is None:
             note = SegmentNote()
-        else:
-            limits.spare_note = note.next
-            note.next = None
+        note.next = None
         last = flow.last_note
         if last is None:
             flow.first_note = note
         else:
             last.next = note
         flow.last_note = note
+        if flow.note_count == FIRST_NOTES and flow.middle_note is None:
+            flow.middle_note = note
         note.from_opener = half is flow.opener
         note.ns = segment.ts_ns
         note.ref = segment.ref
@@ -76,6 +87,17 @@ class Notes:
             note.plain_tsecr = segment.tsecr
         elif end > start:
             note.options = segment.buf[start:end]
+
+
+def _oldest_of_latest(flow: Flow) -> SegmentNote | None:
+    """Take the note behind the first ones out of the chain: how a long stall ends says more than its middle."""
+    middle = flow.middle_note
+    if middle is None:
+        return None
+    oldest = middle.next
+    if oldest is not None:
+        middle.next = oldest.next
+    return oldest
 
 
 def drop_notes(flow: Flow, limits: Limits) -> None:

@@ -300,3 +300,23 @@ def test_segments_that_were_overtaken_go_back_to_their_place_in_the_count() -> N
     first, third = seen.client[2], seen.client[3]
     assert (third.ip_id - first.ip_id, ids.missing(first, third)) == (2, 0)
     assert ids.missing(third, seen.client[-1]) is None
+
+
+def test_how_a_long_stall_ends_is_noted_though_much_came_before() -> None:
+    """Three hundred keep-alives, then the hello: it is there, and what was left out is no gap in the count."""
+    road = Road()
+    ack = road.handshake()
+    for k in range(150):
+        road.s(ack + (k + 1) * SECOND, offset=-1)
+        road.c(ack + (k + 1) * SECOND + 10 * MS)
+    road.c(ack + 160 * SECOND, PSH | ACK, HELLO)
+    road.s(ack + 160 * SECOND + 5 * MS, ack=len(HELLO))
+    seen = history(road, "client")
+    assert len(seen.segs) == 128
+    assert [seg.payload_len for seg in seen.client if seg.has_data] == [len(HELLO)]
+    assert [seg.is_syn for seg in seen.client[:2]] == [True, False]
+    assert IdCount(seen, True).missing(seen.client[1], seen.client[-1]) is None
+    (row,) = reports(road.captured("client"))
+    assert (row.stalled, row.cause, row.confidence) == ("ack_ch", "client_process", "medium")
+    (row,) = reports(road.captured("server"))
+    assert row.cause == "unknown"

@@ -44,7 +44,7 @@ def _caps(case: Case, where: str, cause: str, decides: bool) -> list[tuple[str, 
     elif flow.first_ref >> 40 in case.surroundings.doubtful_files:
         found.append((MEDIUM, f"a capture at the {where} that dropped no packets and whose clock did not step"))
     noted = case.history.segs
-    if flow.flags & FLAG_NOTES_CUT and decides and (not noted or noted[-1].ns < case.end_ns):
+    if flow.flags & FLAG_NOTES_CUT and decides and (not flow.settled or not noted or noted[-1].ns < case.end_ns):
         found.append((MEDIUM, "captures of this connection alone"))
     if case.outcome.one_sided:
         found.append((LOW, f"a capture of both directions at the {where}"))
