@@ -9,6 +9,7 @@ from typing import Final
 from pcapstall.core.times import format_span
 from pcapstall.match.end_trace import LONG_NS, EndTrace, lines_of, with_length
 from pcapstall.match.moments import Moment, fold
+from pcapstall.strace.syscalls import EPOLL_WAIT
 from pcapstall.strace.waits import CTL_ADD, mask_text
 from pcapstall.strace.window import KEPT, NO, YES, Note, Wait
 
@@ -41,8 +42,10 @@ def _unwaited(trace: EndTrace, waits: Sequence[Wait]) -> list[Moment]:
     end_ns = ends[0] if ends else min(int(trace.life.end_ns), int(trace.matching.index.last_ns))
     made: list[Moment] = []
     at = int(note.end_ns if note.end_ns >= 0 else note.start_ns)
-    on_set = [wait for wait in waits if wait.epoll == adds[0].epoll]
-    spans = sorted((int(wait.start_ns), int(wait.end_ns), int(wait.line)) for wait in on_set)
+    if not _shows_waits(trace, at):
+        return []
+    # Those on a set or poll that holds the set are among them.
+    spans = sorted((int(wait.start_ns), int(wait.end_ns), int(wait.line)) for wait in waits)
     for number, (start, end, line) in enumerate([*spans, (end_ns, end_ns, 0)]):
         # Of very many waits those in the middle are not known one by one.
         known = trace.life.waits.count <= 2 * KEPT or number != KEPT
@@ -53,6 +56,23 @@ def _unwaited(trace: EndTrace, waits: Sequence[Wait]) -> list[Moment]:
             made.append(moment)
         at = max(at, end)
     return made
+
+
+def _shows_waits(trace: EndTrace, at_ns: int) -> bool:
+    """Whether the trace would show a wait from ``at_ns`` on: epoll calls are in it, and all threads' ones."""
+    index = trace.matching.index
+    if not any(syscall.code == EPOLL_WAIT for syscall in index.syscalls):
+        return False
+    for process in index.processes:
+        if process.number not in trace.life.processes:
+            continue
+        if process.uring_line or process.unfollowed:
+            return False
+        # A thread that was there before and has no line yet may have been waiting all the while.
+        for thread in process.threads:
+            if not process.started and not thread.clone_line and thread.first_ns > at_ns:
+                return False
+    return True
 
 
 def _waits(trace: EndTrace, waits: Sequence[Wait]) -> list[Moment]:

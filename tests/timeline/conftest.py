@@ -1,12 +1,14 @@
-"""Compares a timeline with its golden file."""
+"""Compares a timeline with its golden file, and lets the tests import `timeline_support`."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
 GOLDEN = HERE / "golden"
 
 

@@ -1,15 +1,10 @@
 """Joining moments into one order, and fuzz: any strace text, any log and any flow end in a timeline."""
 
-import tempfile
-from pathlib import Path
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from timeline_support import BEGINNING, run, strace
 
-from pcapstall.cli.main import main
 from pcapstall.match.moments import CALL, PACKET, Moment, fold, join
-
-CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 
 
 def moment(ns: int, clock: str = "", error_ns: int | None = 0, own_error_ns: int = 0, count: int = 1) -> Moment:
@@ -73,27 +68,6 @@ def test_nothing_is_lost_and_all_is_in_order(given_moments: list[Moment]) -> Non
     assert not any(one.unsure for one in joined if one.source == PACKET)
 
 
-STALLED = CAPTURES / "stalled-client-hello" / "capture.pcap"
-SYN_NS = 1_796_023_451_444_089_000
-"""Of its flow 6."""
-BEGINNING = [
-    (-0.0003, "socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 5 <0.000010>"),
-    (-0.0002, 'bind(5, {sa_family=AF_INET, sin_port=htons(34506), sin_addr=inet_addr("10.40.39.45")}, 16) = 0 <0.0>'),
-    (
-        -0.0001,
-        'connect(5, {sa_family=AF_INET, sin_port=htons(8086), sin_addr=inet_addr("10.40.42.129")}, 16) = 0 <0.003>',
-    ),
-]
-
-
-def strace(calls: list[tuple[float, str]]) -> str:
-    lines = []
-    for number, (seconds, text) in enumerate(calls):
-        ns = SYN_NS + round(seconds * 10**9)
-        lines.append(f"{7 + number % 2} {ns // 10**9}.{ns % 10**9 // 1000:06d} {text}\n")
-    return "".join(lines)
-
-
 CALLS = st.lists(
     st.sampled_from(
         [
@@ -119,16 +93,6 @@ CALLS = st.lists(
     ),
     max_size=12,
 )
-
-
-def run(trace: str, log: bytes, form: str) -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "a.strace").write_text(trace)
-        (Path(folder) / "a.log").write_bytes(log)
-        files = ["--strace", f"{folder}/a.strace", "--log", f"x={folder}/a.log", "-o", f"{folder}/out"]
-        code = main(["timeline", str(STALLED), *files, "--flow", "6", "-f", form])
-        assert code in (0, 3)
-        return (Path(folder) / "out").read_text()
 
 
 @given(CALLS, st.sampled_from(["table", "json", "markdown", "csv"]))

@@ -8,8 +8,8 @@ from typing import Final
 
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.process.scene import Scene, StraceFact
-from pcapstall.strace import syscalls as sc
 from pcapstall.strace.call_names import POLLS, READS
+from pcapstall.strace.filtering import leaves_calls_out
 from pcapstall.strace.model import Thread
 from pcapstall.strace.window import Activity, Event, Note, Spent
 
@@ -20,11 +20,8 @@ STOPPED: Final = "stopped_by_signal"
 WAITING: Final = "waiting_elsewhere"
 UNKNOWN: Final = "unknown"
 
-_FILTERED: Final = 5
-"""So many families of calls without a call, and the tracer was told to leave calls out."""
 _MANY: Final = 20
 """Calls of a thread that is busy."""
-_EVERYDAY: Final = (sc.TRANSFER, sc.DESCRIPTORS, sc.FILES, sc.PROCESS, sc.FUTEXES, sc.SLEEPING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +56,6 @@ def doing(scene: Scene, thread: Thread | None, length_ns: int, with_waker: bool 
     if activity.calls >= _MANY or int(activity.in_calls_ns) >= half:
         return _busy(scene, thread, activity)
     return Doing(UNKNOWN, "")
-
-
-def filtered(scene: Scene) -> bool:
-    """Whether the tracer seems to have been told to leave calls out."""
-    absent = scene.index.coverage.families_absent()
-    if sc.FUTEXES in absent and sc.SLEEPING in absent:
-        # What a thread does in the dark may be just these.
-        return True
-    return sum(family in absent for family in _EVERYDAY) >= _FILTERED
 
 
 def _name(thread: Thread) -> str:
@@ -156,7 +144,7 @@ def _waker(scene: Scene, note: Note) -> tuple[str, list[StraceFact]]:
 
 def _in_no_call(scene: Scene, thread: Thread, activity: Activity) -> Doing:
     how_long = format_span(int(activity.gap_ns))
-    if filtered(scene):
+    if leaves_calls_out(scene.index.coverage):
         text = (
             f"No traced call of {_name(thread)} for {how_long}; kinds of calls that block are missing from the trace."
         )
