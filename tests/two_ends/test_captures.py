@@ -6,6 +6,7 @@ import pytest
 from two_ends_support import (
     TWO_SIDED,
     Change,
+    Record,
     both,
     check_parts,
     compared,
@@ -225,3 +226,18 @@ def test_a_clock_that_was_set_claims_no_offset(tmp_path: Path) -> None:
     assert report.delays == {}
     assert any("clocks cannot be brought together" in warning for warning in report.warnings)
     assert [pair.side for pair in report.pairs] == ["network"]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("name", ["injected-rst", "late-accept", "server-hello-lost", "detour", "client-rejects"])
+def test_each_packet_twice_in_one_capture_changes_nothing(name: str, side: int, tmp_path: Path) -> None:
+    """As with a mirror port, or two interfaces."""
+    paths = list(both(name))
+    expected = compared(*paths)
+    twice = [each for one in read(paths[side]) for each in (one, Record(one.ns + 9_000, one.packet, one.origlen))]
+    paths[side] = write(tmp_path / "twice.pcap", sorted(twice, key=lambda one: one.ns))
+    report = compared(*paths)
+    assert said(report) == said(expected)
+    assert [(pair.to_server, pair.to_client) for pair in report.pairs] == [
+        (pair.to_server, pair.to_client) for pair in expected.pairs
+    ]

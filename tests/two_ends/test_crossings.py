@@ -6,7 +6,7 @@ import pytest
 
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.two_ends.crossings import cross
-from pcapstall.diagnose.two_ends.pieces import ARRIVED, LOST, MISSED, UNWATCHED, Crossings, Shift
+from pcapstall.diagnose.two_ends.pieces import ARRIVED, COPY, LOST, MISSED, UNWATCHED, Crossings, Shift
 from pcapstall.flows.flow import NEW, RETRANSMISSION
 from pcapstall.wire.segment import ACK, PSH, RST, SYN
 
@@ -187,3 +187,16 @@ def test_a_syn_ack_that_was_acknowledged_was_not_lost() -> None:
     ack = seg(3 * WAY, True)
     found = crossed([syn, ack], [come(syn), answer, come(ack)])
     assert fates(found, False) == [MISSED]
+
+
+def test_a_copy_that_one_capture_has_is_nobodys_packet() -> None:
+    """A RST has no IP ID: nothing but time tells its copy from one that was sent again."""
+    hello = seg(0, True, 0, 500)
+    reset = seg(5 * MS, False, 0, flags=RST | ACK, ip_id=0, tsval=-1)
+    copy = come(reset, WAY + 9_000)
+    found = crossed([hello, come(reset), copy], [come(hello), reset])
+    assert [piece.fate for piece in found.to_client.came if piece.partner is None] == [COPY]
+    assert found.to_client.foreign() == []
+    later = come(reset, 3 * WAY)
+    found = crossed([hello, come(reset), later], [come(hello), reset])
+    assert [piece.seg for piece in found.to_client.foreign()] == [later]

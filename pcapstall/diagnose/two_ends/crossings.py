@@ -123,15 +123,23 @@ def _once(pieces: Sequence[Piece]) -> dict[tuple[object, ...], Piece]:
 
 
 def _join(departures: list[Piece], arrivals: list[Piece], floor_ns: int | None) -> None:
-    """Nothing tells these apart but time: each arrival is of the last departure that was early enough."""
-    free = list(departures)
-    if len(free) == len(arrivals) or floor_ns is None:
-        for sent, came in zip(free, arrivals, strict=False):
+    """Nothing tells these apart but time: the pairs are those that were on their way for the shortest time."""
+    if len(departures) == len(arrivals) or floor_ns is None:
+        for sent, came in zip(departures, arrivals, strict=False):
             sent.partner, came.partner = came, sent
         return
+    if len(departures) < len(arrivals):
+        # Each departure is of the first arrival that is late enough.
+        left = list(arrivals)
+        for sent in departures:
+            late = [came for came in left if came.ns - sent.ns >= floor_ns]
+            if late:
+                sent.partner, late[0].partner = late[0], sent
+                left = left[left.index(late[0]) + 1 :]
+        return
+    free = list(departures)
     for came in reversed(arrivals):
         early = [sent for sent in free if came.ns - sent.ns >= floor_ns]
         if early:
-            sent = early[-1]
-            sent.partner, came.partner = came, sent
-            free = free[: free.index(sent)]
+            early[-1].partner, came.partner = came, early[-1]
+            free = free[: free.index(early[-1])]

@@ -6,9 +6,12 @@ neither explains was lost by the network.
 
 from typing import Final, Protocol
 
-from pcapstall.diagnose.two_ends.pieces import ARRIVED, FOREIGN, LOST, MISSED, UNWATCHED, Direction, Piece
+from pcapstall.diagnose.two_ends.pieces import ARRIVED, COPY, FOREIGN, LOST, MISSED, UNWATCHED, Direction, Piece
 from pcapstall.wire.segment import ACK, RST, SYN
 
+COPY_NS: Final = 1_000_000
+"""A copy of a packet without an IP ID comes within this time."""
+_NEIGHBOURS: Final = 8
 RETRANSMITTED_NS: Final = 1_500_000_000
 """A host that has sent nothing again for so long has an ACK for what it sent."""
 
@@ -40,6 +43,8 @@ def settle_fates(direction: Direction, back: Direction, watch: Watch) -> None:
     for index, piece in enumerate(direction.sent):
         if piece.partner is not None:
             piece.fate = ARRIVED
+        elif _is_copy(piece, index, direction.sent):
+            piece.fate = COPY
         elif _was_had(piece, direction, back, covered):
             piece.fate = MISSED
         else:
@@ -48,10 +53,28 @@ def settle_fates(direction: Direction, back: Direction, watch: Watch) -> None:
             piece.fate = LOST if begun and goes_on else UNWATCHED
     first, last = _first_matched(direction.came), _last_matched(direction.came)
     for index, piece in enumerate(direction.came):
-        if piece.partner is None:
+        if piece.partner is None and _is_copy(piece, index, direction.came):
+            piece.fate = COPY
+        elif piece.partner is None:
             begun = index > first or watch.had_begun(sender, piece.ns, receiver)
             goes_on = index < last or watch.goes_on(sender, piece.ns, receiver, False)
             piece.fate = FOREIGN if begun and goes_on else UNWATCHED
+
+
+def _is_copy(piece: Piece, index: int, pieces: list[Piece]) -> bool:
+    """Whether a neighbour, an earlier one or one that has a partner, is the same packet for all that tells packets
+    apart."""
+    first = max(0, index - _NEIGHBOURS)
+    return any(
+        abs(other.ns - piece.ns) <= COPY_NS and other is not piece and _looks(other) == _looks(piece)
+        for at, other in enumerate(pieces[first : index + _NEIGHBOURS + 1], first)
+        if other.partner is not None or at < index
+    )
+
+
+def _looks(piece: Piece) -> tuple[object, ...]:
+    seg = piece.seg
+    return piece.flags, piece.start, piece.end, piece.ack, piece.ip_id, seg.ttl, seg.tsval, seg.tsecr, seg.window
 
 
 def _without_tail(pieces: list[Piece]) -> list[Piece]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from pcapstall.diagnose.rules.base import several, span, times, were
 from pcapstall.diagnose.segments import TIMESTAMPS_LEN
-from pcapstall.diagnose.two_ends.pieces import ARRIVED, FOREIGN, LOST, MISSED, UNWATCHED, Direction, Piece
+from pcapstall.diagnose.two_ends.pieces import ARRIVED, COPY, FOREIGN, LOST, MISSED, UNWATCHED, Direction, Piece
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict
 from pcapstall.diagnose.two_ends.walk import TO_CLIENT, TO_SERVER, Step
@@ -46,6 +46,8 @@ def tally(direction: Direction) -> Tally:
     """Count one direction; a frame that was cut into pieces counts once."""
     fates: dict[int, list[Piece]] = {}
     for piece in direction.sent:
+        if piece.fate == COPY:
+            continue
         fates.setdefault(piece.seg.ref, []).append(piece)
     worst = {ref: next((p for p in pieces if p.fate == LOST), pieces[0]) for ref, pieces in fates.items()}
     lost = tuple(piece for piece in worst.values() if piece.fate == LOST)

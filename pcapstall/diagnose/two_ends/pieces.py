@@ -14,6 +14,8 @@ MISSED: Final = "missed"
 """The other end has it: its host acknowledged it, or went on from it. Only the capture there lacks it."""
 UNWATCHED: Final = "unwatched"
 """The other capture did not go on until it must have come."""
+COPY: Final = "copy"
+"""The same packet once more in one capture: of another interface, or a mirror's."""
 FOREIGN: Final = "foreign"
 """It came and never left the end of the side whose name it bears."""
 
@@ -35,7 +37,7 @@ class Piece:
     """The same piece at the other end."""
     fate: str = ""
     """`ARRIVED`, `LOST`, `MISSED` or `UNWATCHED` for what was sent; `FOREIGN` for what came and surely was not, or
-    `UNWATCHED` where it is not certain that the capture at the sender was running."""
+    `UNWATCHED` where it is not certain that the capture at the sender was running; `COPY` for either."""
 
     @property
     def ns(self) -> int:
@@ -76,7 +78,7 @@ class Direction:
 
     def foreign(self) -> list[Piece]:
         """What came to the other end and never left this one, as far as its capture tells."""
-        return [piece for piece in self.came if piece.partner is None and piece.fate]
+        return [piece for piece in self.came if piece.partner is None and piece.fate != COPY]
 
     def lost(self) -> list[Piece]:
         """What left and was lost on its way."""
