@@ -225,3 +225,21 @@ def test_too_many_failed_flows_are_counted_and_not_shown(tmp_path: Path, monkeyp
 
 def test_within_bounds_nothing_is_said(tmp_path: Path) -> None:
     assert analyse([write(tmp_path / "a.pcap", handshake(SECOND))], Options()).warnings == []
+
+
+@pytest.mark.parametrize("wrong", [-(10**18), 3 * 10**17])
+def test_one_wrong_stamp_ends_no_watch(tmp_path: Path, wrong: int) -> None:
+    """A client is silent for 60 s, and one packet of another flow has a stamp years away."""
+    packets = handshake(2 * 10**18) + handshake(2 * 10**18 + SECOND, 40001)
+    packets.append((2 * 10**18 + 2 * SECOND + wrong, tcp_packet(True, 1001, 9001, 0x10, port=40001)))
+    packets += handshake(2 * 10**18 + 60 * SECOND, 40002)
+    report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True))
+    first = next(iter(report.flows))
+    assert (first.stalled, first.open_ns["ack_ch"] // SECOND) == ("ack_ch", 60)
+
+
+def test_where_the_clock_jumped_for_good_nobody_watched(tmp_path: Path) -> None:
+    packets = handshake(SECOND) + handshake(SECOND + 20 * SECOND, 40001) + handshake(90_000 * SECOND, 40002)
+    report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True))
+    first = next(iter(report.flows))
+    assert first.open_ns["ack_ch"] // SECOND == 20

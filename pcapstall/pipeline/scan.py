@@ -58,6 +58,10 @@ class Scan:
         """Stamp of the record before."""
         self._latest_ns: i64 = 0
         """The latest stamp since the last gap."""
+        self._jump_ref: i64 = 0
+        """The record at which the clock jumped last."""
+        self._before_jump_ns: i64 = 0
+        """The latest stamp before that."""
         self._until_expiry: i64 = EXPIRE_EVERY
 
     def run(self, captures: Captures) -> None:
@@ -78,6 +82,23 @@ class Scan:
             self._latest_ns = ts_ns
         self._file_index = file_index
 
+    def _jump(self, ts_ns: i64, latest_ns: i64, ref: i64) -> i64:
+        """The clock jumped, so that nobody watched meanwhile; unless it jumps back at once: then one stamp was wrong.
+
+        Returns the latest stamp since the last gap.
+        """
+        step_ns: i64 = ts_ns - self._before_jump_ns
+        if ref - self._jump_ref == 1 and -SILENT_NS <= step_ns <= SILENT_NS:
+            self.watched_until.pop()
+            self._jump_ref = 0
+            if step_ns < 0:
+                return self._before_jump_ns
+            return ts_ns
+        self.watched_until.append(latest_ns)
+        self._before_jump_ns = latest_ns
+        self._jump_ref = ref
+        return ts_ns
+
     def _read(self, cursor: FileCursor, bound_ns: i64) -> None:
         """Take the record that ``cursor`` is at, and those after it up to the first that is later than ``bound_ns``."""
         table = self._table
@@ -91,8 +112,7 @@ class Scan:
         while True:
             ts_ns: i64 = cursor.ts_ns
             if ts_ns - last_ns > SILENT_NS or last_ns - ts_ns > SILENT_NS:
-                self.watched_until.append(latest_ns)
-                latest_ns = ts_ns
+                latest_ns = self._jump(ts_ns, latest_ns, cursor.ref)
             before_ns = last_ns
             last_ns = ts_ns
             if ts_ns > latest_ns:
