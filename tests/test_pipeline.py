@@ -4,18 +4,21 @@ import gc
 import io
 import struct
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
+from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.pipeline import analysis as module
 from pcapstall.pipeline.collect import Collector
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import render
+from pcapstall.report.thresholds import parse_thresholds
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
 SECOND = 1_000_000_000
@@ -243,3 +246,23 @@ def test_where_the_clock_jumped_for_good_nobody_watched(tmp_path: Path) -> None:
     report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True))
     first = next(iter(report.flows))
     assert first.open_ns["ack_ch"] // SECOND == 20
+
+
+def test_a_clock_that_always_jumps_costs_no_search_for_each_flow() -> None:
+    class Stamps(list[int]):
+        looks = 0
+
+        def __getitem__(self, index):  # type: ignore[no-untyped-def]
+            Stamps.looks += 1
+            return super().__getitem__(index)
+
+        def __iter__(self) -> Iterator[int]:
+            Stamps.looks += len(self)
+            return super().__iter__()
+
+    collector = Collector(make_thresholds(parse_thresholds(())), False)
+    collector.watched_until = Stamps(range(0, 2_000_000, 2))
+    flow = Flow(b"", b"", 1, 0, 0)
+    for flow.last_ns, until in (5, 6), (6, 6), (1_999_998, 1_999_998), (1_999_999, 1_999_999):
+        assert collector.watched(flow) == until
+    assert Stamps.looks < 100

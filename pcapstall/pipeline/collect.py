@@ -126,10 +126,18 @@ class Collector(FlowSink):
         ns: i64 = flow.last_ns
         if flow.flags & FLAG_CLOSED_EARLY != 0:
             return flow.closed_ns
-        for until in self.watched_until:
-            if until >= ns:
-                return until
-        return ns
+        stamps = self.watched_until
+        low: i64 = 0
+        high: i64 = len(stamps)
+        while low < high:
+            middle: i64 = (low + high) >> 1
+            if stamps[middle] < ns:
+                low = middle + 1
+            else:
+                high = middle
+        if low == len(stamps):
+            return ns
+        return stamps[low]
 
 
 def can_stall(outcome: Outcome) -> bool:

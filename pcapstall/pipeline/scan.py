@@ -17,6 +17,8 @@ EXPIRE_EVERY: Final = 4096
 """Records between two looks for flows that are done."""
 SILENT_NS: Final = 3_600_000_000_000
 """Where nothing at all was captured for so long, or the clock stepped so far, nobody can say that it was watched."""
+GAPS_MAX: Final = 65_536
+"""Gaps that are remembered of one capture: a clock that jumps from one packet to the next tells nothing."""
 FILE_GAP_NS: Final = 60_000_000_000
 """Files that are further apart are two captures: nothing was watched between them."""
 
@@ -94,9 +96,11 @@ class Scan:
             if step_ns < 0:
                 return self._before_jump_ns
             return ts_ns
-        self.watched_until.append(latest_ns)
         self._before_jump_ns = latest_ns
-        self._jump_ref = ref
+        self._jump_ref = 0
+        if len(self.watched_until) < GAPS_MAX:
+            self.watched_until.append(latest_ns)
+            self._jump_ref = ref
         return ts_ns
 
     def _read(self, cursor: FileCursor, bound_ns: i64) -> None:
