@@ -4,11 +4,12 @@ tshark shows a message in the frame that completes it. Positions in its PDML lea
 message's first and last byte lie: they are offsets into whatever bytes tshark had put together.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pcapstall.wire.tls_names import printable
+from pcapstall.wire.tls_shape import server_name
 
 CLIENT_HELLO: Final = 1
 SERVER_HELLO: Final = 2
@@ -144,8 +145,8 @@ def _message(layer: Any, kind: int, start: int, end: int, where: Message) -> Mes
         where,
         kind=kind,
         version=_version(layer, kind, start, end),
-        sni=_text(layer, "tls.handshake.extensions_server_name", start, end),
-        alpn=_text(layer, "tls.handshake.extensions_alpn_str", start, end),
+        sni=_text(layer, "tls.handshake.extensions_server_name", start, end, server_name),
+        alpn=_text(layer, "tls.handshake.extensions_alpn_str", start, end, printable),
         retry=kind == SERVER_HELLO and _random(layer, start) == _RETRY_RANDOM,
     )
 
@@ -202,11 +203,11 @@ def _random(layer: Any, start: int) -> str:
     return ""
 
 
-def _text(layer: Any, name: str, start: int, end: int) -> str | None:
+def _text(layer: Any, name: str, start: int, end: int, read: Callable[[bytes], str]) -> str | None:
     """Text that a peer chose, from the bytes that tshark read: what it shows of them may be shortened."""
     for found in all_fields(layer, name):
         if start <= int(found.pos) < end:
-            return printable(bytes.fromhex(found.raw_value or ""))
+            return read(bytes.fromhex(found.raw_value or ""))
     return None
 
 

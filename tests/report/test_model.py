@@ -9,11 +9,12 @@ from pcapstall.diagnose.outcome import Outcome
 from pcapstall.report.columns import TCP_OUTCOMES, TLS_OUTCOMES
 from pcapstall.report.model import EVENTS, INTERVALS, STALL_INTERVALS, is_failed
 
-FLOW_STATE = Path(__file__).parents[2] / "pcapstall" / "flows" / "flow.py"
+FLOWS = Path(__file__).parents[2] / "pcapstall" / "flows"
+STATE = "".join((FLOWS / name).read_text(encoding="utf-8") for name in ("flow.py", "rarities.py"))
 
 
 def test_every_event_is_remembered_by_a_flow():
-    remembered = set(re.findall(r"self\.(\w+)_ns\b", FLOW_STATE.read_text(encoding="utf-8")))
+    remembered = set(re.findall(r"self\.(\w+)_ns\b", STATE))
     for event in EVENTS:
         of_a_side = event.removeprefix("client_").removeprefix("server_")
         assert remembered & {event, of_a_side}, event
