@@ -34,7 +34,9 @@ def thread_moments(trace: EndTrace) -> list[Moment]:
     if window is None or window.end_ns <= window.start_ns:
         return []
     length = int(window.end_ns - window.start_ns)
-    told = {(int(wait.thread.number), wait.name, _serial(wait.file)) for wait in trace.life.waits.all()}
+    waits = trace.life.waits.all()
+    told_lines = {int(wait.line) for wait in waits}
+    told = {(int(wait.thread.number), wait.name, _serial(wait.file)) for wait in waits if wait.file is not None}
     stopped = any(event.text.startswith("stopped by") for event in window.events)
     made: list[Moment] = []
     groups: dict[tuple[str, str], list[tuple[Activity, Spent]]] = {}
@@ -42,7 +44,7 @@ def thread_moments(trace: EndTrace) -> list[Moment]:
         single = activity.longest
         number = int(activity.thread.number)
         if single is not None and int(activity.longest_ns) * 2 >= length:
-            if (number, single.name, _serial(single.file)) not in told:
+            if int(single.line) not in told_lines:
                 made += _single(trace, activity)
             continue
         if int(activity.gap_ns) * 2 >= length and not stopped:

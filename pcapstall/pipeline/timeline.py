@@ -9,9 +9,10 @@ from typing import Final
 
 from pcapstall.capture.source import Stop
 from pcapstall.core.frames import file_of, frame_of
+from pcapstall.core.times import format_span
 from pcapstall.flows.flow import Flow
 from pcapstall.match.call_moments import call_moments
-from pcapstall.match.end_trace import EndTrace
+from pcapstall.match.end_trace import LONG_NS, EndTrace
 from pcapstall.match.ends import End
 from pcapstall.match.log_moments import log_moments
 from pcapstall.match.matching import Matching
@@ -168,15 +169,19 @@ def _from_lines(
 def _told(trace: EndTrace, excerpt: Excerpt) -> Moment:
     """``recvfrom(9) = 26``, with the rest of its arguments beside it."""
     event, remark = excerpt.text, ""
+    length_ns = max(excerpt.end_ns - excerpt.start_ns, 0)
     if excerpt.name:
         first, _, remark = excerpt.text.partition(", ")
-        event = f"{excerpt.name}({first}) = {excerpt.result}"
-    moment = trace.moment(
-        excerpt.start_ns, None, event, excerpt.ref, excerpt.end_ref, remark=shorten(remark, _ARGUMENTS)
-    )
+        if not first.isalnum():
+            first, remark = "", excerpt.text
+        event = f"{excerpt.name}({first}) = {excerpt.result}" if first else f"{excerpt.name} = {excerpt.result}"
+    remark = shorten(remark, _ARGUMENTS)
+    if length_ns >= LONG_NS:
+        remark = f"lasts {format_span(length_ns)}" + (f"; {remark}" if remark else "")
+    moment = trace.moment(excerpt.start_ns, None, event, excerpt.ref, excerpt.end_ref, remark=remark)
     moment.actor = f"{trace.name} {excerpt.tid}" if excerpt.tid else trace.name
-    if excerpt.end_ns > excerpt.start_ns:
-        moment.until_ns = moment.ns + excerpt.end_ns - excerpt.start_ns
+    if length_ns:
+        moment.until_ns = moment.ns + length_ns
     return moment
 
 

@@ -87,3 +87,11 @@ def test_a_thread_in_no_call() -> None:
 def test_a_thread_in_no_call_that_is_traced() -> None:
     (gap,) = [remark for event, remark in told([EXEC, *BEGINNING, CLOSE]) if event == "in no call"]
     assert gap == "traced for 52.2 s; the trace leaves kinds of calls out that may block"
+
+
+def test_a_poll_of_other_descriptors_is_told_beside_one_of_the_socket() -> None:
+    own = (0.1, "poll([{fd=5, events=POLLOUT}], 1, 9) = 1 ([{fd=5, revents=POLLOUT}]) <0.001>")
+    other = (0.2, "poll([{fd=9, events=POLLIN}], 1, 60000) = 0 (Timeout) <50.000000>")
+    found = told([EXEC, *BEGINNING, own, other, CLOSE])
+    assert ("poll returns 5", "POLLOUT") in found
+    assert ("poll", "lasts 50.0 s") in found
