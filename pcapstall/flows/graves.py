@@ -92,11 +92,12 @@ def _end_of(half: HalfFlow) -> i64:
 def is_reuse(half: HalfFlow, segment: Segment) -> bool:
     """Whether a SYN opens a new connection between known endpoints.
 
-    A SYN-ACK does when the old one is over: the SYN that it answers was not captured.
+    A SYN-ACK does when the old one is over and it answers another SYN, which was not captured.
     """
     flow = half.flow
-    if segment.flags & ACK != 0 and (flow.state != CLOSING or half.base_seq < 0):
-        return False
+    if segment.flags & ACK != 0:
+        if flow.state != CLOSING or half.base_seq < 0 or segment.ack == peer_of(half).base_seq:
+            return False
     if half.base_seq >= 0:
         return seq_diff(segment.seq + 1, half.base_seq) != 0
     # Nothing of this side so far: a simultaneous open, if the other side's SYN is still unanswered.

@@ -153,6 +153,17 @@ class TestSuccessors:
         assert second.opener is second.server()
 
 
+    def test_another_answer_to_the_same_syn_begins_none(self) -> None:
+        """The client reset what one server of an address answered; then another one answers the same SYN."""
+        talk = Talk()
+        talk.client(flags=SYN)
+        talk.server(flags=SYN | ACK)
+        talk.client(flags=RST)
+        other = talk.server(flags=SYN | ACK)
+        other.seq, other.ack = 77_000, talk.client_isn + 1
+        assert len(run(talk.packets)) == 1
+
+
 class TestTime:
     """One stamp far in the future: nothing waits for that time, and nothing ends for it."""
 
