@@ -3,6 +3,9 @@
 The limits that hold for all verdicts on two captures; what the verdicts are is in `judge`.
 """
 
+from collections.abc import Sequence
+from typing import Final
+
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import History
@@ -12,11 +15,14 @@ from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
 from pcapstall.flows.flow import FLAG_NOTES_CUT
 
+_BOTH: Final = (True, False)
 
-def capped(scene: Scene, confidence: str, cause: str) -> tuple[str, str]:
-    """``confidence`` within what the captures allow, and what would lift it."""
+
+def capped(scene: Scene, confidence: str, cause: str, ends: Sequence[bool] = _BOTH) -> tuple[str, str]:
+    """``confidence`` within what the captures at ``ends`` allow (True for the client's), and what would lift it."""
     wanted: list[str] = []
-    for case, where in ((scene.client, "client"), (scene.server, "server")):
+    for at_client in ends:
+        case, where = scene.case_at(at_client), "client" if at_client else "server"
         for cap, lacking in _caps(case, where, cause, case is scene.case):
             if at_most(confidence, cap) != confidence or confidence == cap:
                 wanted.append(lacking)
@@ -47,7 +53,7 @@ def _caps(case: Case, where: str, cause: str, decides: bool) -> list[tuple[str, 
     if flow.flags & FLAG_NOTES_CUT and decides and (not flow.settled or not noted or noted[-1].ns < case.end_ns):
         found.append((MEDIUM, "captures of this connection alone"))
     if case.outcome.one_sided:
-        found.append((LOW, f"a capture of both directions at the {where}"))
+        found.append((LOW if decides else MEDIUM, f"a capture of both directions at the {where}"))
     if decides and case.is_open and case.intervals.cut_by_capture:
         found.append((MEDIUM, "captures that go on until the connection ends"))
     return found

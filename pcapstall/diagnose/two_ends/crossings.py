@@ -105,8 +105,13 @@ def _learn(direction: Direction) -> None:
         for one, other in pairs
         if one.seg.tsval >= 0 or other.seg.tsval >= 0
     ]
-    direction.ids_kept = 2 * sum(ids) > len(ids) if ids else _share_ids(direction)
-    direction.stamps_kept = 2 * sum(stamps) > len(stamps) if stamps else True
+    direction.ids_kept = _is_kept(ids) if ids else _share_ids(direction)
+    direction.stamps_kept = _is_kept(stamps) if stamps else True
+
+
+def _is_kept(same: list[bool]) -> bool:
+    """Two numbers that are the same are no chance; two that are not may be of two copies, one lost, one dropped."""
+    return 4 * sum(same) > len(same)
 
 
 def _share_ids(direction: Direction) -> bool:

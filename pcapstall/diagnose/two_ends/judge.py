@@ -218,15 +218,21 @@ def _without_clock(scene: Scene, alone: dict[bool, Verdict | None]) -> TwoVerdic
         # The other end blames itself, and it was captured there.
         return _taken_over(scene, theirs, not scene.seen_at_client, {})
     verdict = _taken_over(scene, mine, scene.seen_at_client, mine.parts)
-    if not is_odd(scene):
+    lacking = ""
+    if is_odd(scene):
+        lacking = "captures whose clocks are not set while they run"
+    elif mine.side == ("server" if scene.seen_at_client else "client"):
+        # The capture at that end might have shown it, and does not.
+        lacking = f"a capture of both directions at the {mine.side}"
+    if not lacking:
         return verdict
-    settle = verdict.would_settle or "captures whose clocks are not set while they run"
+    settle = verdict.would_settle or lacking
     return replace(verdict, confidence=at_most(verdict.confidence, MEDIUM), would_settle=settle)
 
 
 def _taken_over(scene: Scene, verdict: Verdict, at_client: bool, parts: Mapping[str, int]) -> TwoVerdict:
-    """What one capture says, within the limits of both."""
-    confidence, settle = capped(scene, verdict.confidence, verdict.cause)
+    """What one capture says, within its limits."""
+    confidence, settle = capped(scene, verdict.confidence, verdict.cause, (at_client,))
     facts = [fact_of(fact, at_client) for fact in verdict.evidence]
     return TwoVerdict(
         verdict.cause,
