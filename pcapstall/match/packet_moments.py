@@ -180,6 +180,7 @@ def _group(group: list[Moment]) -> Moment:
     moment.key = True
     if len(group) > 1:
         assert moment.until_ns is not None
+        moment.event += f" x {len(group)}"
         moment.remark = f"the last {format_span(moment.until_ns - moment.ns)} after the first"
     return moment
 

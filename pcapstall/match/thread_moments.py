@@ -12,6 +12,7 @@ from pcapstall.match.moments import Moment
 from pcapstall.strace.call_names import POLLS
 from pcapstall.strace.filtering import leaves_calls_out
 from pcapstall.strace.model import EpollSet, OpenFile
+from pcapstall.strace.sockets import Socket
 from pcapstall.strace.window import Activity, Event, Spent, Window
 
 _WORTH: Final = 20
@@ -62,9 +63,11 @@ def _serial(file: OpenFile | None) -> int:
 
 
 def _object(spent: Spent) -> str:
-    """What threads that did the same called it on: any epoll set is like another."""
+    """What threads that did the same called it on: any epoll set, and any socket, is like another."""
     if isinstance(spent.file, EpollSet):
         return "epoll"
+    if isinstance(spent.file, Socket):
+        return "socket"
     return "" if spent.name in POLLS else spent.about()
 
 
@@ -127,7 +130,9 @@ def _objects(found: Sequence[Spent]) -> str:
         names = ", ".join(map(str, sets[:_SETS])) + (f" and {len(sets) - _SETS} more" if len(sets) > _SETS else "")
         return f" on epoll set{'s' if len(sets) > 1 else ''} {names}"
     about = {spent.about() for spent in found} - {""}
-    return f" on {about.pop()}" if len(about) == 1 else ""
+    if len(about) == 1:
+        return f" on {about.pop()}"
+    return f" on {len(about)} sockets" if about and isinstance(found[0].file, Socket) else ""
 
 
 def _signals(trace: EndTrace, window: Window) -> list[Moment]:

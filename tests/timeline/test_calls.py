@@ -1,6 +1,11 @@
 """What is told of one end's calls: each case a short trace of a client that is silent for 52 s."""
 
-from timeline_support import BEGINNING, rows
+import json
+
+import pytest
+from timeline_support import BEGINNING, CAPTURES, rows
+
+from pcapstall.cli.main import main
 
 EXEC = (-0.1, 'execve("/bin/x", ["x"], 0x7f) = 0 <0.001>')
 SET = [
@@ -95,3 +100,11 @@ def test_a_poll_of_other_descriptors_is_told_beside_one_of_the_socket() -> None:
     found = told([EXEC, *BEGINNING, own, other, CLOSE])
     assert ("poll returns 5", "POLLOUT") in found
     assert ("poll", "lasts 50.0 s") in found
+
+
+def test_threads_that_did_the_same_are_one_row(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = CAPTURES / "late-accept"
+    files = [str(folder / "capture_server.pcap"), "--strace", str(folder / "server.strace")]
+    assert main(["timeline", *files, "--flow", "5", "-f", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["actor"] for row in found if row["event"].startswith("read on 5 sockets x ")] == ["server, 5 threads"]

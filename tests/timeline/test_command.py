@@ -229,7 +229,7 @@ class TestWhatThereIs:
     def test_what_was_sent_again_is_one_row(self, capsys: Output) -> None:
         found = rows(capsys, str(ROOT / "captures" / "client-hello-lost" / "capture.pcap"), "--flow", "stalled")
         (again,) = [row for row in found if "again" in row["event"]]
-        assert (again["event"], again["count"], again["actor"]) == ("517 bytes again", 4, "client")
+        assert (again["event"], again["count"], again["actor"]) == ("517 bytes again x 4", 4, "client")
         assert len(again["frames"]) == 4
 
     def test_a_window_that_closes(self, capsys: Output) -> None:
