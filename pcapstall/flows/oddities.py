@@ -8,6 +8,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.flows.flow import Flow, HalfFlow
+from pcapstall.flows.holes import has_hole_before
 from pcapstall.wire.segment import Segment
 
 AHEAD_LEN: Final = 1 << 20
@@ -44,7 +45,10 @@ def take_back_resets(flow: Flow) -> bool:
     """Forget RSTs that were none: their sender went on, and what it sent was acknowledged. Whether there were any."""
     found = False
     for half in (flow.opener, flow.answerer):
-        if half.rst_ref != 0 and half.next_offset > half.rst_offset and half.acked_offset > half.rst_offset:
+        if half.rst_ref == 0 or half.next_offset <= half.rst_offset or half.acked_offset <= half.rst_offset:
+            continue
+        # Bytes far beyond it are another connection's, whose beginning was not captured.
+        if not has_hole_before(half.holes, half.rst_offset + 1):
             half.rst_ns = 0
             half.rst_ref = 0
             found = True

@@ -229,6 +229,17 @@ class TestResets:
         flow = only(talk.packets)
         assert (flow.server().rst_ref, flow.server().rst_ns) == (0, 0)
 
+    def test_bytes_of_another_connection_take_nothing_back(self) -> None:
+        talk = Talk()
+        talk.handshake()
+        talk.client(b"question")
+        talk.server(flags=RST)
+        reset = len(talk.packets)
+        talk.seq[False] += 50_000_000
+        talk.server(b"answer")
+        talk.client(b"thanks")
+        assert only(talk.packets).server().rst_ref == reset
+
     def test_such_a_flow_is_not_forgotten(self) -> None:
         sink = Forgetful()
         table = FlowTable(sink, SECOND)
