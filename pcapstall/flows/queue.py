@@ -32,6 +32,8 @@ class Queue(Generic[T]):
     def popleft(self) -> T:
         """Take the one that waits for longest; IndexError when nothing waits."""
         thing = self._waiting[self._front]
+        # Its place holds the last one meanwhile, which is there anyhow: else a thousand that were taken would live on.
+        self._waiting[self._front] = self._waiting[len(self._waiting) - 1]
         self._front += 1
         if self._front >= TAKEN_MAX and self._front + self._front >= len(self._waiting):
             del self._waiting[: self._front]
