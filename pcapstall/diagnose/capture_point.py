@@ -1,10 +1,13 @@
 """Where the capture was taken: at the client, at the server, between them, or on one host with both.
 
 Told by the halves of the TCP handshake, which take the round trip to the server and to the client; by loopback
-addresses; by a TTL that no router has touched. What may be concluded from there is not decided here.
+addresses; by a TTL that no router has touched. What may be concluded from there is not decided here. Compiled, since it
+is asked about every pair of hosts.
 """
 
 from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.diagnose.knowledge import Knowledge, Pair, client_key
 from pcapstall.flows.flow import Flow
@@ -25,8 +28,6 @@ Point = tuple[str, str | None]
 
 LOCAL_NS: Final = 50_000
 """Both ends answer within this time: they are on the capturing host."""
-FRESH_TTLS: Final = (64, 128, 255)
-"""What hosts send with: a packet that has it was not routed."""
 _SMALL: Final = 4
 """One of the two is a small part of the other when it is at most one part of so many."""
 _VERY_SMALL: Final = 8
@@ -48,23 +49,37 @@ class PointFinder:
             return self._at, HIGH
         if _is_one_host(hosts):
             return LOCAL, HIGH
-        if pair.file_index in self._loopback_files and not pair.is_slow():
+        if self._loopback_files and pair.file_index in self._loopback_files and not pair.is_slow():
             return LOCAL, HIGH
         point = by_times(pair.syn_synack_ns, pair.synack_ack_ns)
         if point[0] == UNKNOWN:
             point = by_times(pair.retried_syn_synack_ns, pair.retried_synack_ack_ns)
-        if point[0] == MIDDLE and (near := beside(pair)) is not None:
-            return near
+        if point[0] == MIDDLE:
+            near = beside(pair)
+            if near is not None:
+                return near
         return with_ttls(point, pair.client_ttl, pair.server_ttl)
 
     def of_flow(self, flow: Flow) -> Point:
         """The capture point of a flow's pair of hosts."""
         return self.of_pair(client_key(flow)[:-4], self._knowledge.pair_of(flow))
 
+    def of_unshown(self) -> dict[str, int]:
+        """How many of the flows that are not shown one by one were captured where."""
+        counts: dict[str, int] = {}
+        for hosts, pair in self._knowledge.pairs.items():
+            if pair.unshown > 0:
+                point, _ = self.of_pair(hosts, pair)
+                counts[point] = counts.get(point, 0) + pair.unshown
+        unknown: i64 = self._knowledge.other_pairs.unshown
+        if unknown > 0:
+            counts[UNKNOWN] = counts.get(UNKNOWN, 0) + unknown
+        return counts
 
-def by_times(to_server_ns: int, to_client_ns: int) -> Point:
+
+def by_times(to_server_ns: i64, to_client_ns: i64) -> Point:
     """From the round trips from here to the server and to the client; `NEVER` for one that is not known."""
-    if NEVER in (to_server_ns, to_client_ns):
+    if to_server_ns == NEVER or to_client_ns == NEVER:
         return UNKNOWN, None
     if to_server_ns < LOCAL_NS and to_client_ns < LOCAL_NS:
         return LOCAL, MEDIUM
@@ -80,7 +95,7 @@ def beside(pair: Pair) -> Point | None:
 
     Where the whole round trip takes some ten microseconds its two parts need not differ much.
     """
-    client_fresh, server_fresh = pair.client_ttl in FRESH_TTLS, pair.server_ttl in FRESH_TTLS
+    client_fresh, server_fresh = is_fresh(pair.client_ttl), is_fresh(pair.server_ttl)
     if client_fresh and pair.server_ttl > 0 and not server_fresh and pair.synack_ack_ns < LOCAL_NS:
         return CLIENT, MEDIUM
     if server_fresh and pair.client_ttl > 0 and not client_fresh and pair.syn_synack_ns < LOCAL_NS:
@@ -88,13 +103,13 @@ def beside(pair: Pair) -> Point | None:
     return None
 
 
-def with_ttls(point: Point, client_ttl: int, server_ttl: int) -> Point:
+def with_ttls(point: Point, client_ttl: i64, server_ttl: i64) -> Point:
     """``point``, with what TTLs say of it: who sends with a fresh one was not routed, so it may be here. 0 or -1 for a
     TTL that is not known.
 
     When both are fresh they say nothing: namespaces and bridges route nothing away.
     """
-    client_fresh, server_fresh = client_ttl in FRESH_TTLS, server_ttl in FRESH_TTLS
+    client_fresh, server_fresh = is_fresh(client_ttl), is_fresh(server_ttl)
     if client_ttl <= 0 or server_ttl <= 0 or (client_fresh and server_fresh) or point[0] == LOCAL:
         return point
     if not client_fresh and not server_fresh:
@@ -107,6 +122,11 @@ def with_ttls(point: Point, client_ttl: int, server_ttl: int) -> Point:
         return near, HIGH
     # In the middle, on the near end's link; but never at the far end, whatever the times say.
     return point if point[0] == MIDDLE else (UNKNOWN, LOW)
+
+
+def is_fresh(ttl: i64) -> bool:
+    """Whether it is what hosts send with: a packet that has it was not routed."""
+    return ttl == 64 or ttl == 128 or ttl == 255
 
 
 def _is_one_host(hosts: bytes) -> bool:

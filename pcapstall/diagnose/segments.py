@@ -103,6 +103,10 @@ class History:
         self.client: list[Seg] = [seg for seg in self.segs if seg.from_client]
         self.server: list[Seg] = [seg for seg in self.segs if not seg.from_client]
         self._by_ref = {seg.ref: seg for seg in self.segs}
+        self._stamped = {
+            side: any(seg.tsval >= 0 for seg in segs if not seg.flags & SYN)
+            for side, segs in ((True, self.client), (False, self.server))
+        }
         self._mss = {
             side: max((seg.mss for seg in segs if seg.mss > 0), default=0)
             for side, segs in ((True, self.client), (False, self.server))
@@ -128,8 +132,7 @@ class History:
         """Payload of a segment of one side's that is full: the MSS of both SYNs, without the room for timestamps."""
         known = [mss for mss in self._mss.values() if mss]
         mss = min(known) if known else USUAL_MSS
-        stamped = any(seg.tsval >= 0 for seg in self.of(from_client) if not seg.flags & SYN)
-        return mss - TIMESTAMPS_LEN if stamped else mss
+        return mss - TIMESTAMPS_LEN if self._stamped[from_client] else mss
 
     def pieces(self, seg: Seg) -> int:
         """How many segments on the wire a frame is: an offloaded one is larger than the MSS."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pcapstall.diagnose.capture_point import UNKNOWN, PointFinder
+from pcapstall.diagnose.capture_point import PointFinder
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.outcome import RACED, Outcome
 from pcapstall.flows.flow import Flow
@@ -131,12 +131,7 @@ class Findings:
 
     def capture_points(self) -> Mapping[str, int]:
         """How many flows, shown or not, by capture point."""
-        points: Counter[str] = Counter()
-        for key, pair in self._collector.knowledge.pairs.items():
-            if pair.unshown:
-                points[self._points.of_pair(key, pair)[0]] += pair.unshown
-        if self._collector.knowledge.other_pairs.unshown:
-            points[UNKNOWN] += self._collector.knowledge.other_pairs.unshown
+        points = Counter(self._points.of_unshown())
         for flow in self._flows:
             points[self._points.of_flow(flow)[0]] += 1
         return points

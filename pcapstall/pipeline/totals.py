@@ -34,10 +34,12 @@ class CountedLengths(Lengths):
 
 
 class FilledTally(Tally):
-    """A tally of flows that were counted elsewhere."""
+    """A tally of flows that were counted elsewhere; of all flows of a report often nobody asks for the lengths."""
 
-    def fill(self, counted: LengthTally, capture_points: Mapping[str, int]) -> None:
-        """Take over what ``counted`` holds."""
+    def __init__(self, counted: LengthTally, capture_points: Mapping[str, int]) -> None:
+        super().__init__()
+        self._counted: LengthTally | None = counted
+        """Until its lengths are asked for."""
         self.flows = counted.flows
         self.stalled = counted.stalled
         self.failed = counted.failed
@@ -46,20 +48,25 @@ class FilledTally(Tally):
         self.tcp_outcomes.update(counted.tcp_outcomes)
         self.tls_outcomes.update(counted.tls_outcomes)
         self.capture_points.update(capture_points)
-        for position, (name, (count, longest_ns)) in enumerate(zip(NAMES, counted.closed_extents(), strict=True)):
-            if count:
-                self._closed[name] = CountedLengths(counted, position, count, longest_ns)
         for name, values in zip(STALL_NAMES, counted.open, strict=True):
             if values:
                 self._open[name] = Lengths(values)
+
+    def closed(self) -> Mapping[str, Lengths]:
+        """The lengths of the intervals that were seen to end."""
+        if self._counted is not None:
+            extents = zip(NAMES, self._counted.closed_extents(), strict=True)
+            for position, (name, (count, longest_ns)) in enumerate(extents):
+                if count:
+                    self._closed[name] = CountedLengths(self._counted, position, count, longest_ns)
+            self._counted = None
+        return self._closed
 
 
 def as_tally(counted: LengthTally, capture_points: Mapping[str, int]) -> Tally:
     """``counted`` as the report knows it."""
     counted.flush()
-    tally = FilledTally()
-    tally.fill(counted, capture_points)
-    return tally
+    return FilledTally(counted, capture_points)
 
 
 def summary_of_counted(counted: LengthTally) -> HealthySummary:

@@ -153,9 +153,13 @@ class Tally:
             _append(self._open, name, length)
         self.unjudged += not judged
 
+    def closed(self) -> Mapping[str, Lengths]:
+        """The lengths of the intervals that were seen to end, by name; of those that any flow has."""
+        return self._closed
+
     def lengths(self, interval: str, with_open: bool = False) -> list[int]:
         """All lengths of ``interval`` in ascending order; ``with_open`` adds open ones as long as they had become."""
-        lengths = list(self._closed.get(interval, NO_LENGTHS).values())
+        lengths = list(self.closed().get(interval, NO_LENGTHS).values())
         if with_open:
             lengths.extend(self._open.get(interval, NO_LENGTHS).values())
         lengths.sort()
@@ -163,7 +167,7 @@ class Tally:
 
     def intervals(self) -> Summaries:
         """Percentiles of the intervals that any flow has, in the order of a handshake, open ones left out."""
-        return Summaries(self._closed)
+        return Summaries(self.closed())
 
     def open_intervals(self) -> Summaries:
         """The same of those that were not seen to end, as long as they had become."""
