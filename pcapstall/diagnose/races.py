@@ -13,6 +13,8 @@ from pcapstall.flows.flow import Flow
 
 START_WITHIN_NS: Final = 2_000_000_000
 """RFC 8305 section 5 lets the next attempt start within 2 s of the one before."""
+V4_KEY_LEN: Final = 12
+V6_KEY_LEN: Final = 36
 _SYN_NS: Final = attrgetter("syn_ns")
 
 
@@ -20,12 +22,16 @@ class Races:
     """Finds the connection that won, if there is one."""
 
     def __init__(self, knowledge: Knowledge) -> None:
-        self._by_port: dict[bytes, list[Connection]] = {}
-        """By server port, in the order of their SYNs."""
+        self._of_client: dict[bytes, list[Connection]] = {}
+        """By server port and client address, in the order of their SYNs."""
+        self._of_family: dict[tuple[bytes, int], list[Connection]] = {}
+        """By server port and length of the key, in the same order."""
         for connection in knowledge.connections:
             if connection.connected:
-                self._by_port.setdefault(connection.key[-2:], []).append(connection)
-        for attempts in self._by_port.values():
+                key = connection.key
+                self._of_client.setdefault(key[-2:] + client_address(key), []).append(connection)
+                self._of_family.setdefault((key[-2:], len(key)), []).append(connection)
+        for attempts in (*self._of_client.values(), *self._of_family.values()):
             attempts.sort(key=_SYN_NS)
 
     def winner(self, flow: Flow) -> Connection | None:
@@ -38,18 +44,24 @@ class Races:
         if flow.syn_ref == 0 or flow.ack_ref != 0:
             return None
         key = client_key(flow)
-        attempts = self._by_port.get(key[-2:], [])
-        client = flow.client()
-        given_up_ns = flow.last_ns + (flow.last_ns - flow.syn_ns) + FIRST_RETRY_NS
-        if client.rst_ref:
-            given_up_ns = client.rst_ns
-        for at in range(bisect_left(attempts, flow.syn_ns - START_WITHIN_NS, key=_SYN_NS), len(attempts)):
-            connection = attempts[at]
-            if connection.syn_ns > flow.syn_ns + START_WITHIN_NS:
-                break
-            other = connection.key
-            if other[:-4] == key[:-4] or (len(other) == len(key) and client_address(other) != client_address(key)):
-                continue
-            if connection.ack_ns <= given_up_ns and (client.rst_ref or flow.last_ns <= connection.ack_ns):
-                return connection
-        return None
+        own = self._of_client.get(key[-2:] + client_address(key), [])
+        others = self._of_family.get((key[-2:], V6_KEY_LEN if len(key) == V4_KEY_LEN else V4_KEY_LEN), [])
+        return _winner(flow, own) or _winner(flow, others)
+
+
+def _winner(flow: Flow, attempts: list[Connection]) -> Connection | None:
+    """The first of ``attempts``, in the order of their SYNs, that won against ``flow``."""
+    hosts = client_key(flow)[:-4]
+    client = flow.client()
+    given_up_ns = flow.last_ns + (flow.last_ns - flow.syn_ns) + FIRST_RETRY_NS
+    if client.rst_ref:
+        given_up_ns = client.rst_ns
+    for at in range(bisect_left(attempts, flow.syn_ns - START_WITHIN_NS, key=_SYN_NS), len(attempts)):
+        connection = attempts[at]
+        if connection.syn_ns > flow.syn_ns + START_WITHIN_NS:
+            break
+        if connection.key[:-4] == hosts:
+            continue
+        if connection.ack_ns <= given_up_ns and (client.rst_ref or flow.last_ns <= connection.ack_ns):
+            return connection
+    return None
