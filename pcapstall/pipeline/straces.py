@@ -8,6 +8,7 @@ import glob
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pcapstall.core.errors import InputError
@@ -20,7 +21,8 @@ from pcapstall.match.matching import Match, Matching, match_strace
 from pcapstall.match.offset import Offset
 from pcapstall.match.outline import Outlines
 from pcapstall.pipeline.given import GivenFile, files_of
-from pcapstall.report.model import FlowReport, ProcessReport, StraceReport
+from pcapstall.pipeline.strace_report import ORDER_ONLY, strace_report
+from pcapstall.report.model import FlowReport, StraceReport
 from pcapstall.strace.family import Strace, open_straces
 from pcapstall.strace.recorder import record
 from pcapstall.strace.window import Window
@@ -49,6 +51,8 @@ class Straces:
         """By flow id and whether it is the client's end."""
         self._planned: list[tuple[int, Scene]] = []
         self._scenes: dict[int, Scene] = {}
+        self._timeless: dict[int, StraceFact] = {}
+        """What to say of a flow whose strace has no times, by flow id."""
 
     def close(self) -> None:
         """Drop what was spooled."""
@@ -79,6 +83,9 @@ class Straces:
         scene = look(case, *chosen)
         if scene is not None:
             self._planned.append((int(case.flow.id), scene))
+        elif not chosen[1].index.coverage.has_times:
+            fact = StraceFact(f"{self.strace_of(chosen[1]).name} {ORDER_ONLY}.", ())
+            self._timeless[int(case.flow.id)] = fact
 
     def record(self) -> None:
         """Look at all planned stalls, in one pass over each strace."""
@@ -93,6 +100,9 @@ class Straces:
     def judge(self, case: Case, verdict: Verdict | None) -> Verdict | None:
         """The verdict on a flow in the light of what was recorded."""
         scene = self._scenes.get(int(case.flow.id))
+        timeless = self._timeless.get(int(case.flow.id))
+        if verdict is not None and timeless is not None:
+            return replace(verdict, evidence=[*verdict.evidence, timeless])
         if verdict is None or scene is None or case.stalled is None:
             return verdict
         scene.case = case
@@ -113,7 +123,10 @@ class Straces:
 
     def reports(self) -> list[StraceReport]:
         """One for each strace."""
-        return [self._report(strace, matching) for strace, matching in zip(self._straces, self._matchings, strict=True)]
+        return [
+            strace_report(strace.name, self._label(strace), matching)
+            for strace, matching in zip(self._straces, self._matchings, strict=True)
+        ]
 
     def labelled(self, label: str | None) -> tuple[str, Offset] | None:
         """The strace that the user calls ``label``, and its clock; None when there is none."""
@@ -167,21 +180,6 @@ class Straces:
             label = next((self._labels.get(member.source.path) for member in strace.members), None)
         return label
 
-    def _report(self, strace: Strace, matching: Matching) -> StraceReport:
-        index = matching.index
-        offset = matching.offset
-        usable = offset if offset is not None and offset.consistent else None
-        return StraceReport(
-            file=strace.name,
-            label=self._label(strace),
-            lines=sum(index.counts.values()),
-            unread=index.coverage.unread_lines,
-            processes=_processes(matching),
-            clock_offset_ns=usable.shown_ns if usable else None,
-            clock_error_ns=usable.error_ns if usable else None,
-            unmatched_sockets=matching.unmatched(),
-        )
-
 
 def _expand(path: str) -> list[str]:
     """The files of a family, or of a pattern; the path itself when it is neither."""
@@ -191,18 +189,3 @@ def _expand(path: str) -> list[str]:
         name for name in glob.glob(glob.escape(path) + ".*") if re.fullmatch(r"\d+(\.\w+)?", name[len(path) + 1 :])
     ]
     return sorted(family) or files_of(path)
-
-
-def _processes(matching: Matching) -> list[ProcessReport]:
-    reports = []
-    for process in matching.index.processes:
-        flows: dict[bool, set[int]] = {}
-        for match in matching.matches:
-            owners = {life.process for life in match.socket.lives}
-            if process in owners or (not owners and match.socket.process is process):
-                flows.setdefault(match.end.is_client, set()).add(int(match.end.flow.id))
-        everything = sorted(set().union(*flows.values()))
-        side = ("client" if True in flows else "server") if len(flows) == 1 else None
-        if everything or len(matching.index.processes) == 1:
-            reports.append(ProcessReport(int(process.pid), side, everything))
-    return reports

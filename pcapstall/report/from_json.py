@@ -58,7 +58,7 @@ def read_report(path: str, data: bytes) -> Report:
             t0_ns=_stamp(_get(head, "t0_ns")),
             thresholds_ns=_mapping(_integer)(_get(head, "thresholds_ns")),
             captures=_list(_object(CaptureReport, _CAPTURE))(head["captures"]),
-            straces=_list(_object(StraceReport, _STRACE))(_get(head, "straces")),
+            straces=_list(_object(StraceReport, _STRACE, "zone_ns", "notices"))(_get(head, "straces")),
             flows=rows,
             healthy=HealthySummary(0, {}, {}, {}),
             totals=tally.totals(),
@@ -247,6 +247,8 @@ _STRACE: Final[dict[str, Reader]] = {
     "clock_offset_ns": _MAYBE_INTEGER,
     "clock_error_ns": _MAYBE_INTEGER,
     "unmatched_sockets": _list(_text),
+    "zone_ns": _MAYBE_INTEGER,
+    "notices": _list(_text),
 }
 _LOG: Final[dict[str, Reader]] = {
     **dict.fromkeys(("file", "clock_source"), _text),

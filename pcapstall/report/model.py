@@ -273,9 +273,13 @@ class StraceReport(NamedTuple):
     """Lines that could not be read."""
     processes: list[ProcessReport]
     clock_offset_ns: int | None
-    """What to add to strace's clock to have the capture's; None when unknown."""
+    """What to add to strace's clock to have the capture's, besides the zone; None when unknown."""
     clock_error_ns: int | None
     unmatched_sockets: list[str]
+    zone_ns: int | None = None
+    """How far its times of day are ahead of UTC, a multiple of 15 minutes; None for other stamps."""
+    notices: Sequence[str] = ()
+    """What it lacks, as far as conclusions suffer: times, lines, what io_uring does."""
 
 
 class LogReport(NamedTuple):

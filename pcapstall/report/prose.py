@@ -185,10 +185,21 @@ def _strace_line(strace: StraceReport) -> str:
         facts.append("no socket of it is a flow of the capture")
     elif strace.unmatched_sockets:
         facts.append(f"{_number(len(strace.unmatched_sockets), 'socket')} matched no flow")
+    if strace.zone_ns is not None:
+        facts.append(f"its times of day are {_zone(strace.zone_ns)}")
     if strace.clock_offset_ns is not None:
         facts.append(_clocks(strace.clock_offset_ns, strace.clock_error_ns))
+    facts += strace.notices
     label = f" ({strace.label})" if strace.label else ""
     return f"Read {strace.file}{label}: {', '.join(facts)}."
+
+
+def _zone(zone_ns: int) -> str:
+    """``UTC``, ``UTC+02:00``."""
+    if not zone_ns:
+        return "UTC"
+    minutes = abs(zone_ns) // 60_000_000_000
+    return f"UTC{'-' if zone_ns < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
 
 
 def _clocks(offset_ns: int, error_ns: int | None) -> str:

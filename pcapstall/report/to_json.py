@@ -161,6 +161,7 @@ def capture_object(capture: CaptureReport) -> dict[str, Any]:
 
 
 def _strace(strace: StraceReport) -> dict[str, Any]:
+    said = {"zone_ns": strace.zone_ns, "notices": list(strace.notices)}
     return {
         "file": strace.file,
         "label": strace.label,
@@ -169,6 +170,7 @@ def _strace(strace: StraceReport) -> dict[str, Any]:
         "processes": [_process(process) for process in strace.processes],
         "clock_offset_ns": strace.clock_offset_ns,
         "clock_error_ns": strace.clock_error_ns,
+        **{name: value for name, value in said.items() if value or value == 0},
         "unmatched_sockets": strace.unmatched_sockets,
     }
 

@@ -56,9 +56,18 @@ class LineCursor:
         self.first_unread_line: i64 = 0
         self.has_durations: bool = False
         """Some line had what -T prints."""
+        self.lost_halves: i64 = 0
+        """Halves of calls whose other half is not there, though the thread's lines around it are: lines were lost."""
+        self.first_lost_ref: i64 = 0
         self.has_brackets: bool = False
         self.detached_ref: i64 = 0
         """The first line that says the tracer let go."""
+
+    def lost_half(self) -> None:
+        """The other half of a call should have stood before this line."""
+        self.lost_halves += 1
+        if self.first_lost_ref == 0:
+            self.first_lost_ref = self.ref
 
     def suspend(self, thread: Thread, syscall: Syscall, now: i64) -> None:
         """Keep the first half with its thread."""
@@ -93,6 +102,8 @@ class LineCursor:
         duration: i64 = body.duration_ns
         self.half_ref = 0
         self.args_lost = True
+        if thread.half is not syscall and thread.calls > 0:
+            self.lost_half()
         if thread.half is syscall:
             self.args_lost = False
             self.half_ref = thread.half_line

@@ -54,6 +54,9 @@ class Coverage:
     odd_stamps: int
     """Lines with a stamp of another kind than the file's first; they have no time."""
     unread_lines: int
+    lost_halves: int
+    """Halves of calls without their other half: lines were lost."""
+    first_lost_line: int
     trouble: str
     """Why reading a file ended early; empty when it did not."""
 
@@ -188,5 +191,7 @@ def _coverage(tracker: Tracker, lines: Lines, counts: dict[str, int]) -> Coverag
         steps_back=sum(reader.clock.steps_back for reader in lines.readers),
         odd_stamps=sum(reader.clock.other_kinds for reader in lines.readers),
         unread_lines=counts[KIND_NAMES[UNREAD]],
+        lost_halves=sum(reader.lost_halves for reader in lines.readers),
+        first_lost_line=next((reader.first_lost_ref for reader in lines.readers if reader.first_lost_ref), 0),
         trouble=trouble[0] if trouble else "",
     )

@@ -240,7 +240,9 @@ class StraceReader(LineCursor):
                 self.duration_ns = duration
                 if now >= 0:
                     self.end_ns = now + duration
-            thread.half = None
+            if thread.half is not None:
+                self.lost_half()
+                thread.half = None
         elif kind == RESUMED:
             self.resume(thread, syscall, now)
         elif kind == UNFINISHED:

@@ -135,10 +135,7 @@ def _waker(scene: Scene, note: Note) -> tuple[str, list[StraceFact]]:
             text += f" after {last.name} on {last.about()}"
             lines.insert(0, int(last.last_line))
         if waker.thread is not note.thread:
-            before = doing(scene, waker.thread, int(note.end_ns - note.start_ns), False)
-            facts += before.facts
-            if before.phrase:
-                text += f"; before, {before.phrase}"
+            facts += doing(scene, waker.thread, int(note.end_ns - note.start_ns), False).facts
     return f"; {text}", [scene.fact(text[0].upper() + text[1:] + ".", *lines), *facts]
 
 

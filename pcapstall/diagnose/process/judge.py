@@ -13,6 +13,7 @@ from pcapstall.diagnose.process.finding import NOT_TRACED, Finding, WrittenEarly
 from pcapstall.diagnose.process.receiver import judge_receiver, listened
 from pcapstall.diagnose.process.scene import ANSWER_STAGES, HELLO_STAGES, ProcessVerdict, Scene, StraceFact
 from pcapstall.diagnose.process.sender import judge_sender, not_traced
+from pcapstall.diagnose.process.threads import thread_facts
 from pcapstall.diagnose.process.trust import limits
 from pcapstall.diagnose.rules.base import conclude
 from pcapstall.diagnose.rules.facts import late_hello, timer
@@ -98,7 +99,7 @@ def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> 
     if did.phrase:
         sentence += f"; {did.phrase}"
     sentence += timer(case) + late_hello(case)
-    facts: list[Fact] = [*found.facts, *did.facts, *_overhead(scene), *verdict.evidence]
+    facts: list[Fact] = [*found.facts, *did.facts, *_others(scene, found, did), *_overhead(scene), *verdict.evidence]
     settle = "" if confidence == HIGH else " and ".join(dict.fromkeys(wishes))
     if found.reason == NOT_TRACED and verdict.cause != cause:
         return _with_note(verdict, scene, facts, settle)
@@ -106,6 +107,13 @@ def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> 
         case, cause, found.reason, confidence, sentence, facts, settle, _parts(case, verdict, scene, found, cause)
     )
     return _wrap(final, _activity(did), scene.match.way)
+
+
+def _others(scene: Scene, found: Finding, did: Doing) -> list[StraceFact]:
+    """What the other threads did, as far as nothing above has said it already."""
+    said = {line for fact in did.facts[1:] for line in fact.lines}
+    others = thread_facts(scene, found.thread if did.phrase else None)
+    return [fact for fact in others if not fact.lines or not said.issuperset(fact.lines)]
 
 
 def _activity(did: Doing) -> str | None:

@@ -42,6 +42,8 @@ def limits(scene: Scene) -> Limits:
         found.append((MEDIUM, "a strace that goes on until the end of the stall"))
     if coverage.trouble or coverage.detached_line or coverage.steps_back or not coverage.ordered:
         found.append((MEDIUM, "a strace without holes and clock steps"))
+    if coverage.lost_halves:
+        found.append((MEDIUM, "a strace without lost lines: of some calls only one half is in it"))
     if any(process.unfollowed for process in processes(scene)):
         found.append((MEDIUM, "strace -f, for threads and children too"))
     return found

@@ -1,0 +1,47 @@
+"""What a report says of the strace itself, and of the threads beside the one that was late."""
+
+import re
+
+from process_support import HELLO, line, shown, silent_client, strace, told
+
+EXECVE = (-1.0, 'execve("/usr/bin/client", ["client"], 0x7ffe /* 5 vars */) = 0 <0.000100>')
+SOCKET = (-0.1, "socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 5 <0.000010>")
+CONNECT = (
+    -0.00001,
+    'connect(5, {sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("10.0.0.2")}, 16) = 0 <0.010200>',
+)
+NAP = (0.0110, "clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=3}, NULL) = 0 <2.990000>")
+WRITE = (3.0100, f"write(5, {shown(HELLO)}, {len(HELLO)}) = {len(HELLO)} <0.000050>")
+CALLS = [EXECVE, SOCKET, CONNECT, NAP, WRITE]
+
+
+def test_what_other_threads_did_is_told_with_their_lines() -> None:
+    clone = line(-0.5, "clone3({flags=CLONE_VM|CLONE_FILES|CLONE_THREAD, exit_signal=0}, 88) = 8 <0.00001>")
+    others = "".join(line(-0.4 + number, "poll(NULL, 0, 1000) = 0 (Timeout) <0.999000>", 8) for number in range(5))
+    lines = sorted((strace(CALLS) + clone + others).splitlines(keepends=True), key=lambda text: text.split()[1])
+    row, _ = told(silent_client(), "".join(lines), "client")
+    (fact,) = [item for item in row.evidence if item.text.startswith("Thread 8 ")]
+    assert re.fullmatch(r"Thread 8 meanwhile: poll for 3\.0 s \(\d calls\)\.", fact.text)
+    assert all(re.search(r":\d+$", place) for place in fact.strace)
+    assert len(fact.strace) == 2
+
+
+def test_a_strace_without_times_says_so_in_the_report_and_with_the_verdict() -> None:
+    text = re.sub(r"^(\d+) [\d.]+ ", r"\1 ", strace(CALLS), flags=re.MULTILINE)
+    row, report = told(silent_client(), text, "client")
+    assert row.reason == "client_silent"
+    assert any("tells the order of calls and not when" in item.text for item in row.evidence)
+    assert any("has no times" in notice for notice in report.notices)
+    assert report.clock_offset_ns is None
+
+
+def test_times_of_day_have_a_zone_and_a_residual() -> None:
+    def at_home(match: re.Match[str]) -> str:
+        seconds = int(match[2]) + 5 * 3600 + 1800
+        return f"{match[1]} {seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{match[3]} "
+
+    text = re.sub(r"^(\d+) (\d+)\.(\d+) ", at_home, strace(CALLS), flags=re.MULTILINE)
+    row, report = told(silent_client(), text, "client")
+    assert row.reason == "not_written"
+    assert report.zone_ns == (5 * 3600 + 1800) * 10**9
+    assert abs(report.clock_offset_ns or 0) < 10**6
