@@ -6,6 +6,7 @@ Plain functions of a `Flow`; nothing here changes one.
 from mypy_extensions import i64
 
 from pcapstall.flows.flow import Flow, HalfFlow, peer_of
+from pcapstall.wire.tls_names import is_tls13
 
 
 def hello_sender(flow: Flow) -> HalfFlow:
@@ -34,10 +35,18 @@ def first_payload_ns(flow: Flow, latest_ns: i64) -> i64:
     return ns
 
 
-def only_data_goes_on(half: HalfFlow) -> bool:
-    """Whether handshake and first data of ``half`` are behind: its records of application data tell nothing new."""
+def data_tells_nothing(half: HalfFlow) -> bool:
+    """Whether records of application data from ``half`` are no event, as long as they are too long for an alert.
+
+    They go on with data that has begun, or with the server's flight of TLS 1.3.
+    """
+    if half.alert_candidate:
+        return False
     flow = half.flow
-    return half.app_data_ref != 0 and not half.alert_candidate and flow.settled and flow.client_finished_ref != 0
+    if flow.client_finished_ref != 0:
+        return half.app_data_ref != 0 and flow.settled
+    hello = flow.server_hello
+    return hello is not None and is_tls13(hello.version) and half is hello_receiver(flow)
 
 
 def is_slow(flow: Flow, slow_ns: i64) -> bool:

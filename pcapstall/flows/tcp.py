@@ -120,7 +120,7 @@ class TcpEvents:
                 flow.flags |= FLAG_MISSED_BYTES
             peer.acked_offset = acked
         if acked >= peer.ack_watch and acked - peer.next_offset <= UNSEEN_LEN:
-            self._tls.acknowledged(peer, segment)
+            self._tls.events.acknowledged(peer, segment.ts_ns, segment.ref)
         return acked
 
 

@@ -11,12 +11,12 @@ from pcapstall.flows.flow import FLAG_NOT_TLS, IGNORED, NEVER, SEEKING, Flow, Ha
 from pcapstall.flows.head import HELD_MAX, LATER_MAX, Arrival, Held, StreamHead
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.pending import attach, count_unread, leave_unread, release_head, stop_reading, weigh
-from pcapstall.flows.roles import hello_receiver, only_data_goes_on
+from pcapstall.flows.roles import data_tells_nothing, hello_receiver
 from pcapstall.flows.seek import PREFIX_MAX, find_tls, looks_like_record, note_talk
 from pcapstall.flows.tls_events import TlsEvents
 from pcapstall.wire.preamble import NEED_MORE, NOT_TLS
 from pcapstall.wire.segment import Segment
-from pcapstall.wire.tls_reader import TlsReader
+from pcapstall.wire.tls_reader import APP_DATA, TlsReader
 from pcapstall.wire.tls_skim import skim
 
 
@@ -25,7 +25,7 @@ class TlsStreams:
 
     def __init__(self, limits: Limits) -> None:
         self._limits: Limits = limits
-        self._events: TlsEvents = TlsEvents(limits)
+        self.events: TlsEvents = TlsEvents(limits)
         self._now: Arrival = Arrival(0, 0, 0, 0)  # of the segment that is being read; copied by who keeps it
 
     def payload(self, half: HalfFlow, segment: Segment, offset: i64, acked: i64) -> None:
@@ -39,7 +39,7 @@ class TlsStreams:
         missing_len: i64 = segment.payload_len - segment.captured_len
         head = half.head
         if reader is not None:
-            if head is None and missing_len == 0 and only_data_goes_on(half):
+            if half.flow.settled and head is None and missing_len == 0 and data_tells_nothing(half):
                 if skim(reader, segment.buf, start, end, offset):
                     half.watch_offset = reader.wanted_offset()
                     return
@@ -81,18 +81,14 @@ class TlsStreams:
         """The flow is over: read what still waits, holes or not, and let go of the stream's bytes."""
         self._finish_half(flow.client())
         self._finish_half(flow.server())
-        self._events.finish(flow)
+        self.events.finish(flow)
         note_talk(flow)
         stop_reading(flow.opener, self._limits)
         stop_reading(flow.answerer, self._limits)
 
     def let_go(self, flow: Flow, is_kept: bool) -> None:
         """The flow was handed on, and is kept or not."""
-        self._events.hellos.let_go(flow, is_kept)
-
-    def acknowledged(self, half: HalfFlow, segment: Segment) -> None:
-        """The peer acknowledged the ClientHello that ``half`` sent."""
-        self._events.acknowledged(half, segment.ts_ns, segment.ref)
+        self.events.hellos.let_go(flow, is_kept)
 
     def _read(
         self, half: HalfFlow, reader: TlsReader, buf: bytes, start: i64, end: i64, arrival: Arrival, missing_len: i64
@@ -110,15 +106,18 @@ class TlsStreams:
             if reader.message_type < 0:
                 head.forget_before(reader.offset)
             head.mark(arrival.copy())
-        event = self._events.event
+        event = self.events.event
         while reader.read(buf, start, end, offset, event):
-            self._events.take(half, arrival)
+            self.events.take(half, arrival)
+            if event.kind == APP_DATA and reader.record_end - offset < end - start and data_tells_nothing(half):
+                if skim(reader, buf, start + (reader.offset - offset), end, reader.offset):
+                    break
         if missing_len > 0:
             offset += end - start + missing_len
             while reader.read(buf, end, end, offset, event):
-                self._events.take(half, arrival)
+                self.events.take(half, arrival)
         if not half.flow.settled:
-            self._events.progress(half, arrival)
+            self.events.progress(half, arrival)
             self._keep_marks(half, reader, arrival)
 
     def _keep_marks(self, half: HalfFlow, reader: TlsReader, arrival: Arrival) -> None:
@@ -237,16 +236,16 @@ class TlsStreams:
         prefix = head.prefix
         head.prefix = b""
         skip: i64 = reader.offset - head.prefix_offset
-        event = self._events.event
+        event = self.events.event
         while reader.read(prefix, skip, len(prefix), reader.offset, event):
-            self._events.take(half, newest)
+            self.events.take(half, newest)
             skip = reader.offset - head.prefix_offset
         if missing_len > 0:
             offset: i64 = head.prefix_offset + len(prefix) + missing_len
             while reader.read(prefix, 0, 0, offset, event):
-                self._events.take(half, newest)
+                self.events.take(half, newest)
         if not half.flow.settled:
-            self._events.progress(half, newest)
+            self.events.progress(half, newest)
             self._keep_marks(half, reader, newest)
 
     def ignore(self, flow: Flow) -> None:
@@ -254,7 +253,7 @@ class TlsStreams:
         flow.flags |= FLAG_NOT_TLS
         stop_reading(flow.opener, self._limits)
         stop_reading(flow.answerer, self._limits)
-        self._events.settle(flow)
+        self.events.settle(flow)
 
     def _watch(self, half: HalfFlow) -> None:
         """Say from which offset on the TCP module has to show payload."""
@@ -290,11 +289,11 @@ class TlsStreams:
     def leave_unread(self, flow: Flow) -> None:
         """Read no more TLS of ``flow``, to keep memory within bounds."""
         leave_unread(flow, self._limits)
-        self._events.settle(flow)
+        self.events.settle(flow)
 
     def _finish_half(self, half: HalfFlow) -> None:
         head = half.head
         while head is not None and len(head.held) > 0 and half.phase != IGNORED:
-            self._events.hole(half, head.held[0].arrival)
+            self.events.hole(half, head.held[0].arrival)
             self._feed_held(half, head)
             head = half.head

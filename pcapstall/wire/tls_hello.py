@@ -67,6 +67,8 @@ def resumed(client: ClientHello, server: ServerHello, certificate_seen: bool) ->
 
 def begins_hello_retry(beginning: bytes) -> bool:
     """Whether a ServerHello of which no more than ``beginning`` was captured is a HelloRetryRequest."""
+    if len(beginning) <= _RANDOM_OFFSET or i64(beginning[_RANDOM_OFFSET]) != i64(_HELLO_RETRY_RANDOM[0]):
+        return False
     random = beginning[_RANDOM_OFFSET:_SESSION_ID_OFFSET]
     return len(random) >= _RANDOM_LEN_MIN and _HELLO_RETRY_RANDOM.startswith(random)
 
@@ -83,7 +85,7 @@ def parse_server_hello(message: bytes) -> ServerHello:
         hello.malformed = "random"
         return hello
     hello.version = u16_be(message, _BODY_OFFSET)
-    hello.is_hello_retry = message[_RANDOM_OFFSET:_SESSION_ID_OFFSET] == _HELLO_RETRY_RANDOM
+    hello.is_hello_retry = begins_hello_retry(message)
     at: i64 = _SESSION_ID_OFFSET
     # TLS 1.3 drafts up to 21 chose by this field and had neither session id nor compression method.
     if not (is_tls13(hello.version) and hello.version != TLS_1_3):
