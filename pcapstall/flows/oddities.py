@@ -43,6 +43,8 @@ def is_absurd_ack(peer: HalfFlow, acked: i64) -> bool:
 
 def take_back_resets(flow: Flow) -> bool:
     """Forget RSTs that were none: their sender went on, and what it sent was acknowledged. Whether there were any."""
+    if flow.opener.rst_ref == 0 and flow.answerer.rst_ref == 0:
+        return False
     found = False
     for half in (flow.opener, flow.answerer):
         if half.rst_ref == 0 or half.next_offset <= half.rst_offset or half.acked_offset <= half.rst_offset:

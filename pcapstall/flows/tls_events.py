@@ -128,7 +128,7 @@ class TlsEvents:
     def settle(self, flow: Flow) -> None:
         """The handshake is over: forget its segments, unless something in it was slow."""
         flow.settled = True
-        if flow.key in self._limits.kept_keys:
+        if len(self._limits.kept_keys) > 0 and flow.key in self._limits.kept_keys:
             return
         if is_slow(flow, self._limits.slow_ns):
             flow.notes_after = AFTER_MAX

@@ -49,6 +49,10 @@ class MessageReader:
         self.from_client: bool = from_client
         self.lost: bool = False
         """Whether a record header was not captured: what came then was found again by its looks."""
+        self.ccs: bool = False
+        """Whether a ChangeCipherSpec was seen in this direction."""
+        self.unread: bool = False
+        """Whether the message that has begun is a hello that cannot be read."""
         self.offset: i64 = offset
         """The next byte to be read."""
         self.message_type: i64 = -1
@@ -56,10 +60,6 @@ class MessageReader:
         self.message_offset: i64 = 0
         """Offset of that message's first byte."""
         self.state: i64 = START
-        self.ccs: bool = False
-        """Whether a ChangeCipherSpec was seen in this direction."""
-        self.unread: bool = False
-        """Whether the message that has begun is a hello that cannot be read."""
         self.content_type: i64 = 0
         self.record_offset: i64 = offset
         self.record_end: i64 = offset
