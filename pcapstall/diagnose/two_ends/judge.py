@@ -167,7 +167,8 @@ def _slow_path(
         )
         return TwoVerdict(NETWORK, "high_rtt", confidence, sentence, [*losses.summary(scene)], settle, parts)
     late = step.end_ns - step.start_ns
-    sentence = f"a packet {way} was on its way for {span(late)} longer than the fastest one"
+    what = losses.named(scene, copy, from_client)[0]
+    sentence = f"{what} was on its way {way} for {span(late)} longer than the fastest packet"
     if late > RETRANSMITTED_NS and not _is_repeated(scene):
         # Whoever waits so long for an ACK sends again: without that a clock may have been set.
         confidence = at_most(confidence, MEDIUM)

@@ -195,8 +195,8 @@ def named(scene: Scene, piece: Piece, from_client: bool) -> tuple[str, str]:
         return ("the SYN", "syn_loss") if from_client else ("the SYN-ACK", "syn_ack_loss")
     if not piece.is_data:
         return "the ACK", "ack_loss"
-    if case.stalled == "ack_ch" and not scene.client.flow.client_hello_first_ref:
-        return (f"what the {_SIDE[from_client]} sent", "client_hello_loss" if from_client else "server_hello_loss")
+    if from_client == hello_sender and case.stalled == "ack_ch" and _is_before_hello(scene, piece):
+        return "the client's request", "client_hello_loss"
     if from_client == hello_sender:
         if case.stalled == "sh_cfin":
             return "the client's Finished", "client_finished_loss"
@@ -204,8 +204,14 @@ def named(scene: Scene, piece: Piece, from_client: bool) -> tuple[str, str]:
     if case.stalled == "sh_cfin" and case.flow.server_hello_first_ref:
         return "the rest of the server's flight", "server_hello_loss"
     if case.stalled == "ack_ch":
-        return "what the client waited for", "server_hello_loss"
+        return "the answer that the client waited for", "server_hello_loss"
     return "the ServerHello", "server_hello_loss"
+
+
+def _is_before_hello(scene: Scene, piece: Piece) -> bool:
+    """Whether a piece of the hello's sender is something else, which came before the hello."""
+    hello = scene.client.history.at(scene.client.flow.client_hello_first_ref)
+    return hello is None or piece.start < hello.offset
 
 
 def _was_lost(gone: Sequence[Piece], came: Piece | None, spent: int, to: str) -> str:
