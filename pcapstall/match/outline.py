@@ -107,11 +107,16 @@ class Outlines:
         found: list[Outline] = []
         at: i64 = 0
         last: i64 = len(data) - RANDOM_MIN
+        if last < 0 or len(self.by_random) == 0:
+            return found
+        # In TLS it follows its message's type and version, if those are there to be seen; in SSLv2's format the end.
+        anywhere = data[0] >= 0x80
         while at <= last:
-            outline = self.by_random.get(data[at : at + RANDOM_MIN])
-            while outline is not None:
-                found.append(outline)
-                outline = outline.next_of_random
+            if anywhere or at < _RANDOM_OFFSET or (data[at - _RANDOM_OFFSET] == CLIENT_HELLO and data[at - 2] == 3):
+                outline = self.by_random.get(data[at : at + RANDOM_MIN])
+                while outline is not None:
+                    found.append(outline)
+                    outline = outline.next_of_random
             at += 1
         return found
 

@@ -4,9 +4,7 @@ Every step is a package of its own; this module only says in which order they co
 collector is off: nothing in the flows' state makes cycles that die young.
 """
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,6 +13,7 @@ from pcapstall.capture.captures import Captures, open_captures
 from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError
 from pcapstall.core.frames import file_of
+from pcapstall.core.garbage import without_garbage
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.flow import FLAG_MISSED_BYTES
 from pcapstall.flows.kept import MAX_FLOWS, Limits
@@ -153,7 +152,7 @@ def _read(cursor: Captures, collector: Collector, ears: Listener, max_flows: int
     """Every packet through the flow table into the collector."""
     table = FlowTable(collector, collector.thresholds.least(), max_flows=max_flows)
     scan = Scan(table, Decoder(), ears)
-    with _without_garbage():
+    with without_garbage():
         try:
             scan.run(cursor)
         except KeyboardInterrupt:
@@ -162,24 +161,6 @@ def _read(cursor: Captures, collector: Collector, ears: Listener, max_flows: int
         collector.watched_until = scan.watched_until
         table.finish()
     return scan, table.limits
-
-
-@contextmanager
-def _without_garbage() -> Iterator[None]:
-    """Look for no garbage meanwhile, nor afterwards among what was made: it would take a sixth of the whole time.
-
-    No cycle is made that nobody breaks. What was made goes to the oldest objects, which are seldom looked at.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if gc.get_freeze_count() == 0:  # else somebody has reasons of their own
-            gc.freeze()
-            gc.unfreeze()
-        if collecting:
-            gc.enable()
 
 
 def _put_together(

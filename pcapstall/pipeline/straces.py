@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from pcapstall.core.errors import InputError
+from pcapstall.core.garbage import without_garbage
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.process.judge import judge, look, responsible
 from pcapstall.diagnose.process.scene import ProcessVerdict, Scene, StraceFact
@@ -62,12 +63,13 @@ class Straces:
     def match(self, flows: Outlines) -> None:
         """Read the straces and find which sockets are which flows."""
         read: list[Strace] = []
-        for strace in self._straces:
-            try:
-                self._matchings.append(match_strace(strace, flows))
-                read.append(strace)
-            except InputError as error:
-                self.unreadable.append(error)
+        with without_garbage():
+            for strace in self._straces:
+                try:
+                    self._matchings.append(match_strace(strace, flows))
+                    read.append(strace)
+                except InputError as error:
+                    self.unreadable.append(error)
         self._straces = read
         for matching in self._matchings:
             for match in matching.matches:
@@ -93,7 +95,8 @@ class Straces:
         for matching, strace in zip(self._matchings, self._straces, strict=True):
             scenes = [scene for _, scene in planned if scene.index is matching.index]
             if scenes:
-                record(strace, [scene.window for scene in scenes])
+                with without_garbage():
+                    record(strace, [scene.window for scene in scenes])
         self._scenes = dict(planned)
         self._planned = []
 
