@@ -268,3 +268,18 @@ def test_a_clock_that_always_jumps_costs_no_search_for_each_flow() -> None:
     for flow.last_ns, until in (5, 6), (6, 6), (1_999_998, 1_999_998), (1_999_999, 1_999_999):
         assert collector.watched(flow) == until
     assert Stamps.looks < 100
+
+
+def test_flows_without_a_length_take_no_room_in_the_tally(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million SYNs that nobody answers are counted, and that is all."""
+    collectors: list[Collector] = []
+
+    def noted(*arguments: object) -> Collector:
+        collectors.append(Collector(*arguments))  # type: ignore[arg-type]
+        return collectors[0]
+
+    monkeypatch.setattr(module, "Collector", noted)
+    analyse([write(tmp_path / "a.pcap", flood(1, 2000, 1000) + handshake(SECOND, 50_000))], Options(max_flows=50))
+    assert collectors[0].counted.flows + len(collectors[0].kept) == 2001
+    assert sum(count for count, _ in collectors[0].counted.closed_extents()) < 10
+    assert len(collectors[0].counted._closed) < 10

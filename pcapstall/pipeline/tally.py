@@ -57,6 +57,13 @@ class FlowLengths:
             return self.ch_close
         return self.ack_close
 
+    def is_empty(self) -> bool:
+        """Whether no interval was seen from its start to its end."""
+        for position in range(len(NAMES)):  # noqa: SIM110 - a generator is slow in compiled code
+            if self.at(position) != ABSENT:
+                return False
+        return True
+
     def can_be_judged(self) -> bool:
         """Whether any of those that can stall was seen."""
         return (
@@ -103,7 +110,9 @@ class LengthTally:
         else:
             self._count_outcome(outcome.tcp, outcome.tls, 1)
         lengths = FlowLengths(intervals)
-        self._closed.append(lengths)
+        if intervals.syn_synack != ABSENT or not lengths.is_empty():
+            # One of a flood of SYNs has none, and there may be millions.
+            self._closed.append(lengths)
         if intervals.has_open:
             self._add_open(intervals)
         elif not lengths.can_be_judged():
