@@ -50,6 +50,16 @@ def test_the_rule_that_held_made_the_verdict_of_the_report(path: Path, capsys: O
         assert [rule["held"] for rule in found["tried"]] == [False] * (len(found["tried"]) - 1) + [True]
 
 
+def test_what_a_strace_made_of_the_verdict_is_below_the_rules(capsys: Output) -> None:
+    trace = str(CAPTURES / "stalled-client-hello" / "outbound.strace")
+    text = explain(capsys, STALLED, "--explain", "6", "--strace", trace)
+    assert rules(text)[-1][1:] == ["silent", "held"], "the rules are those for packets"
+    shown = " ".join(text.split())
+    assert "With what the strace shows the verdict is: descriptor 11 was registered with epoll set 5" in shown
+    assert shown.index("With what the strace shows") < shown.index("What the verdict rests on")
+    assert "outbound.strace:1525" in shown
+
+
 def test_a_healthy_flow(capsys: Output) -> None:
     text = explain(capsys, HEALTHY, "--explain", "2")
     assert "No rule was tried: the flow neither stalled nor failed. Its longest step was " in text

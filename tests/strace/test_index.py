@@ -12,6 +12,7 @@ from pcapstall.core.errors import InputError
 from pcapstall.core.frames import frame_of
 from pcapstall.strace.family import open_straces
 from pcapstall.strace.index import Index, index_strace
+from pcapstall.strace.keeper import Keeper
 
 SOCKET = "socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP) = "
 
@@ -511,3 +512,15 @@ def test_lab_runs_agree_with_what_the_programs_noted(lab: Path) -> None:
                     assert any(socket.fd == event["fd"] for socket in made), (folder.name, event)
                     checked["accept"] += 1
     assert min(checked.values()) >= 10, checked
+
+
+def test_the_sparse_pass_numbers_files_as_the_whole_one_does() -> None:
+    """Windows name sockets by the serials of the first pass, which looks at less."""
+    for path in sorted((Path(__file__).resolve().parents[2] / "captures").glob("*/*.strace")):
+        (strace,) = open_straces([str(path)])
+        whole, sparse = index_strace(strace), index_strace(strace, Keeper())
+        assert [(socket.serial, socket.number, socket.fd) for socket in sparse.sockets] == [
+            (socket.serial, socket.number, socket.fd) for socket in whole.sockets
+        ]
+        assert [epoll.serial for epoll in sparse.epolls] == [epoll.serial for epoll in whole.epolls]
+        assert (sparse.counts, sparse.coverage) == (whole.counts, whole.coverage)
