@@ -5,8 +5,11 @@ options; nothing here asks a terminal.
 """
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
-from typing import Final, TextIO
+from contextlib import contextmanager, suppress
+from types import ModuleType
+from typing import Final, NoReturn, TextIO
 
 from pcapstall.report import flow_grid, prose, stories
 from pcapstall.report.grid import BAD, WARN, Grid
@@ -128,7 +131,9 @@ def legend(grid: Grid) -> str:
 
 def draw(headers: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequence[str], style: str) -> str:
     """A table by tabulate, without spaces at the ends of its lines."""
-    import tabulate  # costs more than the rest of a small report
+    with suppress(ImportError), _no_metadata():  # a tabulate that asks for more is imported as it is
+        import tabulate
+    import tabulate
 
     padding = tabulate.MIN_PADDING
     tabulate.MIN_PADDING = 0  # otherwise each column is two wider than its header
@@ -137,6 +142,34 @@ def draw(headers: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequ
     finally:
         tabulate.MIN_PADDING = padding
     return "\n".join(line.rstrip() for line in str(drawn).splitlines())
+
+
+@contextmanager
+def _no_metadata() -> Iterator[None]:
+    """Give who imports `importlib.metadata` one that knows no package.
+
+    tabulate asks it for its own version, and takes "unknown" for an answer. The real one brings email, socket and
+    random with it, and looks through what is installed: four times the work of tabulate itself.
+    """
+    name = "importlib.metadata"
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = _NoMetadata(name)
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+
+
+class _NoMetadata(ModuleType):
+    """Knows no package."""
+
+    PackageNotFoundError = LookupError
+
+    @staticmethod
+    def version(name: str) -> NoReturn:
+        raise LookupError(name)
 
 
 def drawn_width(style: str, columns: int) -> int:

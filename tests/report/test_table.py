@@ -115,6 +115,17 @@ def test_tabulate_is_imported_only_to_draw_a_table(call):
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+def test_tabulate_does_not_look_for_its_version():
+    program = (
+        "import sys; from pcapstall.report.to_table import draw\n"
+        "assert draw(['a'], [['1']], ['left'], 'plain') == 'a\\n1'\n"
+        "assert not {'importlib.metadata', 'email', 'random'} & set(sys.modules)\n"
+        "import importlib.metadata\n"
+        "assert importlib.metadata.version('tabulate')\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_worst_first():
     flows = [flow(1), alerted(2), slow_server(3), silent_client(4), refused(5)]
     assert [one.id for one in worst_first(flows)] == [4, 3, 2, 5, 1]
