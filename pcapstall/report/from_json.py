@@ -252,7 +252,7 @@ _STRACE: Final[dict[str, Reader]] = {
 }
 _LOG: Final[dict[str, Reader]] = {
     **dict.fromkeys(("file", "clock_source"), _text),
-    **dict.fromkeys(("label", "first_unread", "stamps", "trouble"), _MAYBE_TEXT),
+    **dict.fromkeys(("label", "first_unread", "first_unread_text", "stamps", "trouble"), _MAYBE_TEXT),
     **dict.fromkeys(("lines", "unread", "about_flows", "left_out", "matched_lines"), _integer),
     **dict.fromkeys(("clock_offset_ns", "clock_error_ns", "zone_ns"), _MAYBE_INTEGER),
     "formats": _list(_text),
