@@ -136,8 +136,9 @@ class Findings:
             points[self._points.of_flow(flow)[0]] += 1
         return points
 
-    def explain(self, row: int) -> "list[Tried]":
-        """Which rules were tried for a row, and why each held or did not; KeyError when there is no such row."""
+    def explain(self, row: int) -> "tuple[list[Tried], list[Tried] | None]":
+        """Which rules were tried for a row, and why each held or did not, and which stages of the process (None without
+        straces); KeyError when there is no such row."""
         return self._verdicts.explain(self._case(self.flow_of(row)))
 
     def flow_of(self, row: int) -> Flow:

@@ -6,9 +6,10 @@ Texts and numbers for the report's model; nothing is read or judged here.
 from typing import Final
 
 from pcapstall.core.times import format_span
+from pcapstall.diagnose.process.scene import ThreadDoing
 from pcapstall.match.matching import Matching
 from pcapstall.match.offset import QUARTER_NS
-from pcapstall.report.model import ProcessReport, StraceReport
+from pcapstall.report.model import ProcessReport, StraceReport, ThreadCallsReport, ThreadReport
 from pcapstall.strace.leader import TIME_OF_DAY
 
 ORDER_ONLY: Final = "has no times, so it tells the order of calls and not when they were made (strace -ttt -T does)"
@@ -35,6 +36,25 @@ def strace_report(name: str, label: str | None, matching: Matching) -> StraceRep
         unmatched_sockets=matching.unmatched(),
         zone_ns=zone_ns,
         notices=_notices(matching),
+    )
+
+
+def thread_report(thread: ThreadDoing) -> ThreadReport:
+    """What one thread did."""
+    return ThreadReport(
+        pid=thread.pid or None,
+        tid=thread.tid or None,
+        name=thread.name or None,
+        label=thread.role or None,
+        calls=[
+            ThreadCallsReport(calls.call, calls.count, calls.total_ns, calls.longest_ns, list(calls.lines))
+            for calls in thread.calls
+        ],
+        other_calls=thread.other_calls,
+        longest_call=thread.longest or None,
+        longest_ns=thread.longest_ns,
+        off_syscall_ns=thread.off_syscall_ns,
+        strace=list(thread.lines),
     )
 
 

@@ -14,7 +14,8 @@ from typing import Final
 from pcapstall.core.errors import InputError
 from pcapstall.core.garbage import without_garbage
 from pcapstall.diagnose.case import Case
-from pcapstall.diagnose.process.judge import judge, look, responsible
+from pcapstall.diagnose.engine import Tried
+from pcapstall.diagnose.process.judge import ANY_STAGE, judge, look, responsible
 from pcapstall.diagnose.process.scene import ProcessVerdict, Scene, StraceFact
 from pcapstall.diagnose.verdict import Verdict
 from pcapstall.flows.flow import Flow
@@ -22,7 +23,7 @@ from pcapstall.match.matching import Match, Matching, match_strace
 from pcapstall.match.offset import Offset
 from pcapstall.match.outline import Outlines
 from pcapstall.pipeline.given import GivenFile, files_of
-from pcapstall.pipeline.strace_report import ORDER_ONLY, strace_report
+from pcapstall.pipeline.strace_report import ORDER_ONLY, strace_report, thread_report
 from pcapstall.report.model import FlowReport, StraceReport
 from pcapstall.strace.family import Strace, open_straces
 from pcapstall.strace.recorder import record
@@ -78,7 +79,7 @@ class Straces:
     def plan(self, case: Case) -> None:
         """Note that a stalled flow wants to be looked at."""
         client, server = self.end_of(case.flow, True), self.end_of(case.flow, False)
-        match = responsible(case, client[0] if client else None, server[0] if server else None)
+        match = responsible(case, self._match(case, True), self._match(case, False))
         chosen = client if client and match is client[0] else server
         if match is None or chosen is None:
             return
@@ -111,10 +112,33 @@ class Straces:
         scene.case = case
         return judge(case, verdict, scene)
 
+    def explain(self, case: Case, verdict: Verdict | None) -> list[Tried]:
+        """Which stages of the process were looked at for a flow, and why each was the late one or not."""
+        judged = self.judge(case, verdict)
+        if isinstance(judged, ProcessVerdict):
+            return judged.tried
+        if judged is None:
+            return []
+        ends = [end for end in (self.end_of(case.flow, True), self.end_of(case.flow, False)) if end is not None]
+        if not ends:
+            why = "no socket of a strace was found to be this flow"
+        elif int(case.flow.id) in self._timeless:
+            why = "the strace of the process has no times"
+        elif responsible(case, self._match(case, True), self._match(case, False)) is None:
+            why = "the end whose turn it was is in no strace"
+        else:
+            why = "the clocks of strace and capture contradict each other"
+        return [Tried(ANY_STAGE, False, why)]
+
+    def _match(self, case: Case, is_client: bool) -> Match | None:
+        end = self.end_of(case.flow, is_client)
+        return end[0] if end is not None else None
+
     def complete(self, flow: Flow, row: FlowReport, verdict: Verdict | None) -> FlowReport:
         """The row with what only straces know of."""
         found = self.end_of(flow, True) or self.end_of(flow, False)
         way = found[0].way if found else None
+        row = row._replace(threads=[], stages_ns={})
         if not isinstance(verdict, ProcessVerdict):
             return row._replace(match=way) if way else row
         lines = {fact.text: list(fact.lines) for fact in verdict.evidence if isinstance(fact, StraceFact)}
@@ -122,7 +146,14 @@ class Straces:
             item._replace(strace=lines[item.text]) if not item.frames and item.text in lines else item
             for item in row.evidence
         ]
-        return row._replace(activity=verdict.activity, match=verdict.match or way, evidence=evidence)
+        return row._replace(
+            activity=verdict.activity,
+            match=verdict.match or way,
+            evidence=evidence,
+            threads=[thread_report(thread) for thread in verdict.threads],
+            more_threads=verdict.more_threads,
+            stages_ns=dict(verdict.stages),
+        )
 
     def reports(self) -> list[StraceReport]:
         """One for each strace."""

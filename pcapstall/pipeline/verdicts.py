@@ -58,6 +58,7 @@ class Verdicts:
             row = self._straces.complete(case.flow, row, verdict)
         return row if self._logs is None else self._logs.complete(case.flow, row)
 
-    def explain(self, case: Case) -> list[Tried]:
-        """Which rules were tried, and why each held or did not."""
-        return explain(case)
+    def explain(self, case: Case) -> tuple[list[Tried], list[Tried] | None]:
+        """Which rules were tried, and why each held or did not; the same of the process' stages, None without straces."""
+        stages = self._straces.explain(case, diagnose(case)) if self._straces is not None else None
+        return explain(case), stages

@@ -31,6 +31,8 @@ class Explanation:
     flow: FlowReport
     rules: Sequence[Tried]
     """All of its stage, in order, as `diagnose.engine.explain` has them."""
+    stages: Sequence[Tried] | None = None
+    """What was asked of the process by its strace; None without straces."""
 
     @property
     def tried(self) -> Sequence[Tried]:
@@ -57,6 +59,21 @@ class Explanation:
         return f"{said}; the first that holds makes the verdict."
 
     @property
+    def stages_title(self) -> str:
+        """What the list of stages is; empty when there is none."""
+        if not self.stages:
+            return ""
+        if not self.stages_tried:
+            return f"No stage of a process makes the verdict: {self.stages[0].why}."
+        whose = f"of the {self.flow.side}'s process" if self.flow.side in ("client", "server") else "of the process"
+        return f"Stages {whose} by the strace, in their order; of those that were late the longest makes the verdict."
+
+    @property
+    def stages_tried(self) -> Sequence[Tried]:
+        """Those that are listed; none where the title says it all."""
+        return self.stages if self.stages and (len(self.stages) > 1 or self.stages[0].held) else ()
+
+    @property
     def by_strace(self) -> str:
         """The verdict where a strace has changed it; empty when it is that of the rules."""
         verdict = self.flow.verdict
@@ -72,12 +89,14 @@ class Explanation:
         return f". Its longest step was {name}, {format_span(ns)}; a stall begins at {least}"
 
 
-def explanation_of(report: Report, row: int, rules: Callable[[int], Sequence[Tried]]) -> Explanation:
+def explanation_of(
+    report: Report, row: int, rules: Callable[[int], tuple[Sequence[Tried], Sequence[Tried] | None]]
+) -> Explanation:
     """Of the flow with the id ``row``; UsageError names the rows when there is none. ``rules`` has those of a row."""
     last = 0
     for flow in report.flows:
         if flow.id == row:
-            return Explanation(report, flow, rules(row))
+            return Explanation(report, flow, *rules(row))
         last = max(last, flow.id)
     there_are = f"rows go from 1 to {last}" if last > 1 else "the only row is 1" if last else "no connection was read"
     raise UsageError(f"--explain {row}: there is no such row; {there_are}")
@@ -108,7 +127,20 @@ def _text(explanation: Explanation, options: RenderOptions) -> Iterator[str]:
     yield from to_table.wrap(printable(explanation.introduction), width)
     if explanation.tried:
         yield ""
-        yield from _rule_lines(explanation, width, options)
+        yield from _tried_lines(explanation.tried, width, options)
+        yield from (f"  {line}" for line in to_table.wrap(explanation.not_tried, width - 2, "  "))
+    if explanation.stages:
+        yield ""
+        yield from to_table.wrap(explanation.stages_title, width)
+        if explanation.stages_tried:
+            yield ""
+            yield from _tried_lines(explanation.stages_tried, width, options)
+    yield from (f"  {line}" for line in to_table.wrap(printable(explanation.by_strace), width - 2, "  "))
+    if story.stages:
+        yield ""
+        yield from (f"  {line}" for line in to_table.wrap(printable(story.stages), width - 2, "  "))
+    if story.threads is not None:
+        yield from to_table.thread_lines(story.threads_title, story.threads, options._replace(width=width))
     if story.evidence or story.would_settle:
         yield ""
         yield "What the verdict rests on:"
@@ -120,17 +152,15 @@ def _text(explanation: Explanation, options: RenderOptions) -> Iterator[str]:
             yield from (f"  {line}" for line in to_table.wrap(settle, width - 2, "  "))
 
 
-def _rule_lines(explanation: Explanation, width: int, options: RenderOptions) -> Iterator[str]:
-    number_wide = len(str(len(explanation.tried)))
-    name_wide = max(len(tried.rule) for tried in explanation.tried)
+def _tried_lines(rules: Sequence[Tried], width: int, options: RenderOptions) -> Iterator[str]:
+    number_wide = len(str(len(rules)))
+    name_wide = max(len(tried.rule) for tried in rules)
     indent = " " * (number_wide + name_wide + 12)
-    for at, tried in enumerate(explanation.tried, 1):
+    for at, tried in enumerate(rules, 1):
         why = to_table.wrap(printable(tried.why), max(width - len(indent), 20))
         head = f"  {at:{number_wide}}  {tried.rule:{name_wide}}  {_answer(tried):4}  "
         for line in (head + "".join(why[:1]), *(indent + rest for rest in why[1:])):
             yield to_table.paint(line, to_table.BOLD if tried.held else to_table.DIM, options)
-    for text in (explanation.not_tried, printable(explanation.by_strace)):
-        yield from (f"  {line}" for line in to_table.wrap(text, width - 2, "  "))
 
 
 def _answer(tried: Tried) -> str:
@@ -174,9 +204,19 @@ def _markup(
         for tried in explanation.tried:
             shown = strong.format(_HELD) if tried.held else _NO
             yield f"{numbered}{code(tried.rule)} {shown}: {escape(tried.why)}"
-        for text in filter(None, (explanation.not_tried, explanation.by_strace)):
+        if explanation.not_tried:
             yield ""
-            yield escape(text)
+            yield escape(explanation.not_tried)
+    if explanation.stages:
+        yield ""
+        yield escape(explanation.stages_title)
+        yield ""
+        for tried in explanation.stages_tried:
+            shown = strong.format(_HELD) if tried.held else _NO
+            yield f"{numbered}{code(tried.rule)} {shown}: {escape(tried.why)}"
+    for text in filter(None, (explanation.by_strace, story.stages)):
+        yield ""
+        yield escape(text)
     if story.evidence:
         yield ""
         for text, where in story.evidence:
@@ -203,6 +243,8 @@ def _json(explanation: Explanation, _options: RenderOptions) -> Iterator[str]:
         "tried": [{"rule": tried.rule, "held": tried.held, "why": tried.why} for tried in explanation.tried],
         "not_tried": [rule.rule for rule in explanation.rules[len(explanation.tried) :]],
     }
+    if explanation.stages is not None:
+        found["stages"] = [{"stage": tried.rule, "held": tried.held, "why": tried.why} for tried in explanation.stages]
     yield json.dumps(found, indent=1)
 
 

@@ -25,6 +25,8 @@ from pcapstall.report.model import (
     ProcessReport,
     Report,
     StraceReport,
+    ThreadCallsReport,
+    ThreadReport,
 )
 from pcapstall.report.percentiles import Tally
 
@@ -95,7 +97,7 @@ def _parsed(path: str, data: bytes, line: int) -> Any:
 
 
 def _flow(found: Any) -> FlowReport:
-    flow: FlowReport = _object(FlowReport, _FLOW, "logs", "more_logs")(found)
+    flow: FlowReport = _object(FlowReport, _FLOW, *_OPTIONAL)(found)
     return flow
 
 
@@ -195,6 +197,20 @@ _ALERT: Final = _object(
 _EVIDENCE: Final = _object(
     Evidence, {"text": _text, "frames": _list(_integer), "file": _MAYBE_INTEGER, "strace": _list(_text)}
 )
+_THREAD_CALLS: Final = _object(
+    ThreadCallsReport,
+    {"call": _text, "n": _integer, "total_ns": _integer, "longest_ns": _integer, "strace": _list(_text)},
+)
+_THREAD: Final = _object(
+    ThreadReport,
+    {
+        **dict.fromkeys(("pid", "tid", "off_syscall_ns"), _MAYBE_INTEGER),
+        **dict.fromkeys(("name", "label", "longest_call"), _MAYBE_TEXT),
+        **dict.fromkeys(("other_calls", "longest_ns"), _integer),
+        "calls": _list(_THREAD_CALLS),
+        "strace": _list(_text),
+    },
+)
 _LOG_LINE: Final = _object(
     LogLineReport,
     {
@@ -223,10 +239,15 @@ _SPECIAL: Final[dict[str, Reader]] = {
     "evidence": _list(_EVIDENCE),
     "logs": _list(_LOG_LINE),
     "more_logs": _integer,
+    "threads": _list(_THREAD),
+    "more_threads": _integer,
+    "stages_ns": _mapping(_integer),
     **dict.fromkeys(("client", "server", "direction_source", "capture_point", "tcp_outcome"), _text),
 }
 _FLOW: Final = {name: _SPECIAL.get(name, _MAYBE_TEXT) for name in FlowReport._fields}
 """What is in no other table is a text or null."""
+_OPTIONAL: Final = ("logs", "more_logs", "threads", "more_threads", "stages_ns")
+"""Keys that are there only with logs, or straces."""
 _CAPTURE: Final[dict[str, Reader]] = {
     **dict.fromkeys(("file", "format", "trust"), _text),
     **dict.fromkeys(("packets", "tcp_packets", "other_packets"), _integer),

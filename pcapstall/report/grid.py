@@ -1,7 +1,7 @@
 """A table before it is drawn: columns with their importance, cells as text, and how it is made to fit a width.
 
 Cells hold no markup and no control characters, so that every renderer and every tabulate style may draw them as they
-are. What the flows' columns are is in `flow_grid`.
+are; those of a `free` column are escaped by markup. What the flows' columns are is in `flow_grid`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +36,8 @@ class GridColumn(NamedTuple):
     """How narrow its text may be made by leaving out its middle; 0 for never."""
     code: bool = False
     """Names of machines, which markup shows in a fixed-width font."""
+    free: bool = False
+    """Its cells are printable text of any kind, which markup has to escape."""
 
 
 class Grid:

@@ -135,6 +135,43 @@ class Evidence(NamedTuple):
     """Lines of strace files, ``client.strace:66``."""
 
 
+class ThreadCallsReport(NamedTuple):
+    """Calls of one kind that a thread made in the interval that stalled."""
+
+    call: str
+    """With what its descriptor means: ``epoll_wait on set 6``."""
+    n: int
+    """How many."""
+    total_ns: int
+    """Inside the interval; so is `longest_ns`."""
+    longest_ns: int
+    strace: list[str]
+    """Lines of the first and the last of them."""
+
+
+class ThreadReport(NamedTuple):
+    """What one thread of the process did in the interval that stalled."""
+
+    pid: int | None
+    """None when the strace does not tell; so is `tid`."""
+    tid: int | None
+    name: str | None
+    """The command's name."""
+    label: str | None
+    """``had to act``, ``woke it``; None for the others."""
+    calls: list[ThreadCallsReport]
+    """The kinds that took the most time."""
+    other_calls: int
+    """How many calls of other kinds there were."""
+    longest_call: str | None
+    longest_ns: int
+    """How much of the interval that call took."""
+    off_syscall_ns: int | None
+    """In no call: running, throttled, frozen or faulting; None when the strace does not tell."""
+    strace: list[str]
+    """The lines that tell most of it."""
+
+
 class LogLineReport(NamedTuple):
     """One line of a log that is about a flow."""
 
@@ -216,6 +253,12 @@ class FlowReport(NamedTuple):
     """The lines of logs that are about it, by time; None without logs."""
     more_logs: int = 0
     """How many more there are."""
+    threads: list[ThreadReport] | None = None
+    """What each thread of the process at fault did meanwhile, the one that had to act first; None without straces."""
+    more_threads: int = 0
+    """How many more there are."""
+    stages_ns: dict[str, int] | None = None
+    """What the interval is made of on the side of that process; adds up to it. None without straces."""
 
     @property
     def failed(self) -> bool:

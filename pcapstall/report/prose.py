@@ -47,9 +47,8 @@ def worst_first(flows: Iterable[FlowReport], whole: int | None = None) -> list[F
 
 def _row_of(flow: FlowReport) -> FlowReport:
     """``flow`` without its events, its evidence and the like."""
-    return flow._replace(
-        alpn=[], cipher=None, ja4=None, events={}, alerts=[], counts=Counts(), parts_ns={}, evidence=[], logs=None
-    )
+    bare = flow._replace(alpn=[], cipher=None, ja4=None, events={}, alerts=[], counts=Counts(), parts_ns={})
+    return bare._replace(evidence=[], logs=None, threads=None, stages_ns=None)
 
 
 def _rank(flow: FlowReport) -> tuple[int, bool, int, int]:

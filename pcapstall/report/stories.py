@@ -8,10 +8,12 @@ from typing import Final, NamedTuple
 
 from pcapstall.core.times import format_clock, format_span
 from pcapstall.report.flow_grid import outcome_of
+from pcapstall.report.grid import Grid
 from pcapstall.report.happening import what_happened
 from pcapstall.report.model import FlowReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.places import Places
+from pcapstall.report.thread_grid import thread_grid, thread_title
 
 
 class Story(NamedTuple):
@@ -32,6 +34,11 @@ class Story(NamedTuple):
     """Each sentence, and where to look: ``frames 3, 9; client.strace:66``."""
     would_settle: str
     """Empty when nothing is open."""
+    stages: str = ""
+    """What the interval is made of on the side of the process, by its strace; else empty."""
+    threads_title: str = ""
+    threads: Grid | None = None
+    """What each thread of that process did."""
 
 
 def tell(flow: FlowReport, places: Places) -> Story:
@@ -45,6 +52,9 @@ def tell(flow: FlowReport, places: Places) -> Story:
         _parts(flow),
         places.told(flow),
         flow.would_settle or "",
+        _stages(flow),
+        thread_title(flow),
+        thread_grid(flow, places),
     )
 
 
@@ -101,6 +111,31 @@ def _parts(flow: FlowReport) -> str:
     if len(parts) < 2:
         return ""
     return f"{flow.stalled} = " + " + ".join(f"{name} {format_span(ns)}" for name, ns in parts.items())
+
+
+_STAGES: Final[Mapping[str, str]] = {
+    "registered": "until its event was asked for",
+    "waited_on": "until a thread waited for it",
+    "delivered": "until it was delivered",
+    "acted_on": "until it was acted on",
+    "accepted": "until it was accepted",
+    "read": "until the hello was read",
+    "written": "until written",
+    "left": "until it left",
+}
+"""What ended each stage of `FlowReport.stages_ns`."""
+
+
+def _stages(flow: FlowReport) -> str:
+    """``ack_ch = until a thread waited for it 52.2 s + until written 0.9 ms``; of an open one the last is not over."""
+    stages = [(name, ns) for name, ns in (flow.stages_ns or {}).items() if ns]
+    if len(stages) < 2 or flow.stalled is None:
+        return ""
+    is_open = flow.intervals_ns.get(flow.stalled) is None
+    told = [f"{_STAGES.get(name, name)} {format_span(ns)}" for name, ns in stages]
+    if is_open:
+        told[-1] = f"{_STAGES.get(stages[-1][0], stages[-1][0])} more than {format_span(stages[-1][1])}"
+    return f"{flow.stalled} = " + " + ".join(told)
 
 
 def _sentence(text: str) -> str:

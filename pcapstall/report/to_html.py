@@ -106,8 +106,12 @@ def _story_lines(number: int, story: stories.Story) -> Iterator[str]:
     yield f'<article id="flow-{number}">'
     yield f"<h2>{escape(story.title)}: <code>{escape(story.endpoints)}</code>{about}</h2>"
     yield f'<p class="verdict">{escape(story.verdict)}</p>'
-    for text in filter(None, (story.finding, story.parts)):
+    for text in filter(None, (story.finding, story.parts, story.stages)):
         yield f"<p>{escape(text)}</p>"
+    if story.threads is not None:
+        yield f"<p>{escape(story.threads_title)}</p>"
+        yield from table_lines(story.threads, set())
+        yield f'<p class="dim">{escape(legend(story.threads))}</p>'
     if story.evidence:
         yield "<ul>"
         for text, where in story.evidence:

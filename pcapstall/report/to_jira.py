@@ -12,6 +12,7 @@ from pcapstall.report.grid import BAD, Grid
 from pcapstall.report.markup import Markup, report_lines
 from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions
+from pcapstall.report.to_table import legend
 from pcapstall.report.untrusted import printable
 
 _SPECIAL: Final = re.compile(
@@ -41,8 +42,14 @@ def _story_lines(story: stories.Story) -> Iterator[str]:
     yield f"h3. {story.title}: {escape(story.endpoints)}{about}"
     yield escape(story.verdict)
     yield escape(story.finding)
-    if story.parts:
-        yield escape(story.parts)
+    for text in filter(None, (story.parts, story.stages)):
+        yield escape(text)
+    if story.threads is not None:
+        yield ""
+        yield escape(story.threads_title)
+        yield from table_lines(story.threads)
+        yield escape(legend(story.threads))
+        yield ""
     for text, where in story.evidence:
         yield f"* {escape(text)}" + (f" ({escape(where)})" if where else "")
     if story.would_settle:
@@ -55,9 +62,10 @@ def table_lines(grid: Grid) -> Iterator[str]:
     names = [column.name for column in grid.columns]
     yield f"||{'||'.join(names)}||"
     for at, row in enumerate(grid.rows):
+        shown = [escape(cell) if column.free else _cell(cell) for column, cell in zip(grid.columns, row, strict=True)]
         cells = (
-            f"*{_cell(cell)}*" if grid.marks.get((at, name)) == BAD else _cell(cell)
-            for name, cell in zip(names, row, strict=True)
+            f"*{cell}*" if grid.marks.get((at, name)) == BAD else cell or " "
+            for name, cell in zip(names, shown, strict=True)
         )
         yield f"|{'|'.join(cells)}|"
 

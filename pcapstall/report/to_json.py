@@ -21,6 +21,7 @@ from pcapstall.report.model import (
     ProcessReport,
     Report,
     StraceReport,
+    ThreadReport,
 )
 from pcapstall.report.options import RenderOptions
 
@@ -116,6 +117,12 @@ def flow_object(flow: FlowReport) -> dict[str, Any]:
         "evidence": [_evidence(evidence) for evidence in flow.evidence],
         "would_settle": flow.would_settle,
     }
+    if flow.threads is not None:
+        written |= {
+            "stages_ns": flow.stages_ns or {},
+            "threads": [_thread(thread) for thread in flow.threads],
+            "more_threads": flow.more_threads,
+        }
     if flow.logs is not None:
         written |= {"logs": [_log_line(line) for line in flow.logs], "more_logs": flow.more_logs}
     return written
@@ -195,6 +202,10 @@ def _log(log: LogReport) -> dict[str, Any]:
         "matched_lines": log.matched_lines,
         "trouble": log.trouble,
     }
+
+
+def _thread(thread: ThreadReport) -> dict[str, Any]:
+    return thread._asdict() | {"calls": [calls._asdict() for calls in thread.calls]}
 
 
 def _log_line(line: LogLineReport) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pcapstall.report.grid import ABSENT, BAD, Grid, GridColumn
 from pcapstall.report.markup import Markup, report_lines
 from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions
+from pcapstall.report.to_table import legend
 from pcapstall.report.untrusted import printable
 
 _SPECIAL: Final = re.compile(r"[\\`*\[\]|~<>&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -39,6 +40,16 @@ def _story_lines(story: stories.Story) -> Iterator[str]:
     if story.parts:
         yield ""
         yield escape(story.parts)
+    if story.stages:
+        yield ""
+        yield escape(story.stages)
+    if story.threads is not None:
+        yield ""
+        yield escape(story.threads_title)
+        yield ""
+        yield from table_lines(story.threads)
+        yield ""
+        yield escape(legend(story.threads))
     if story.evidence:
         yield ""
         yield "<details><summary>Evidence</summary>"
@@ -81,6 +92,8 @@ def _cell(cell: str, column: GridColumn, mark: str | None) -> str:
         return cell
     if column.code:
         return code(cell)
+    if column.free:
+        cell = escape(cell)
     return f"**{cell}**" if mark == BAD else cell
 
 

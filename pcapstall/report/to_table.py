@@ -77,9 +77,12 @@ def story_lines(story: stories.Story, options: RenderOptions) -> Iterator[str]:
     title = printable(f"{story.title}: {story.endpoints}" + (f" ({story.about})" if story.about else ""))
     for line in wrap(title, options.width, "  "):
         yield paint(line, BOLD, options)
-    for text in (story.verdict, story.finding, story.parts):
+    for text in (story.verdict, story.finding, story.parts, story.stages):
         if text:
             yield from ("  " + line for line in wrap(printable(text), _inner(options, 2)))
+    if story.threads is not None:
+        yield from thread_lines(story.threads_title, story.threads, options)
+        yield ""
     for text, where in story.evidence:
         place = printable(where)
         if len(place) <= _SHORT:
@@ -89,6 +92,14 @@ def story_lines(story: stories.Story, options: RenderOptions) -> Iterator[str]:
     if story.would_settle:
         settle = printable(f"would settle: {story.would_settle}")
         yield from ("  " + line for line in wrap(settle, _inner(options, 2), "  "))
+
+
+def thread_lines(title: str, threads: Grid, options: RenderOptions) -> Iterator[str]:
+    """What each thread did: the table under a story, where there is no terminal as wide as a ticket takes it."""
+    inner = options._replace(width=(_inner(options, 2) or LEGEND_WIDTH - 2))
+    yield ""
+    yield f"  {title}"
+    yield from (f"  {line}" for line in table_lines(threads, inner))
 
 
 def table_lines(grid: Grid, options: RenderOptions) -> Iterator[str]:

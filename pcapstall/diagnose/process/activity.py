@@ -11,7 +11,7 @@ from pcapstall.diagnose.process.scene import Scene, StraceFact
 from pcapstall.strace.call_names import POLLS, READS
 from pcapstall.strace.filtering import leaves_calls_out
 from pcapstall.strace.model import Thread
-from pcapstall.strace.window import Activity, Event, Note, Spent
+from pcapstall.strace.window import Activity, Event, Note, Spent, Wake
 
 BLOCKED: Final = "blocked_in_syscall"
 BUSY: Final = "busy_elsewhere"
@@ -34,7 +34,7 @@ class Doing:
     facts: tuple[StraceFact, ...] = ()
 
 
-def doing(scene: Scene, thread: Thread | None, length_ns: int, with_waker: bool = True) -> Doing:
+def doing(scene: Scene, thread: Thread | None, length_ns: int) -> Doing:
     """What ``thread`` did for most of ``length_ns`` in the scene's window, and who woke it from a futex."""
     if thread is None:
         return Doing(UNKNOWN, "")
@@ -47,7 +47,7 @@ def doing(scene: Scene, thread: Thread | None, length_ns: int, with_waker: bool 
     half = length_ns // 2
     note = activity.longest
     if note is not None and int(activity.longest_ns) >= half:
-        return _in_call(scene, thread, note, int(activity.longest_ns), with_waker)
+        return _in_call(scene, thread, note, int(activity.longest_ns))
     if int(activity.gap_ns) >= half:
         return _in_no_call(scene, thread, activity)
     waits = [spent for spent in activity.busiest() if spent.name in POLLS]
@@ -68,7 +68,8 @@ def _stopped(scene: Scene, thread: Thread, length_ns: int) -> Doing | None:
     began: Event | None = None
     stretches: list[tuple[Event, Event | None]] = []
     for event in sorted(scene.window.events, key=lambda event: int(event.ns)):
-        if event.kind != "signal" or event.thread.process is not process:
+        other = event.thread.process
+        if event.kind != "signal" or process is None or other is None or other.number != process.number:
             continue
         if event.text.startswith("stopped by") or event.text.split(" ")[0] in (
             "SIGSTOP",
@@ -95,9 +96,9 @@ def _stopped(scene: Scene, thread: Thread, length_ns: int) -> Doing | None:
     return None
 
 
-def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int, with_waker: bool) -> Doing:
+def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int) -> Doing:
     name = note.continues or note.name
-    about = note.about() if note.file is not scene.socket else "this socket"
+    about = note.about() if not scene.is_ours(note.file) else "this socket"
     what = f"{name}" + (f" on {about} (descriptor {note.fd})" if about and note.fd >= 0 else "")
     until = "had not returned when the trace ended" if note.open else "returned"
     if note.bounded:
@@ -109,24 +110,20 @@ def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int, with_wake
         text += f"; the call {until}"
     facts = [scene.fact(text + ".", int(note.line), int(note.end_line))]
     phrase = f"{_name(thread)} was in {what} for {format_span(inside_ns)}"
-    if note.waker is not None and with_waker:
-        woken, more = _waker(scene, note)
+    if note.waker is not None:
+        woken, fact = _waker(scene, note.waker)
         phrase += woken
-        facts += more
+        facts.append(fact)
     own = any(wait.line == note.line for wait in scene.window.waits.all())
     if name in POLLS and not own:
         return Doing(WAITING, phrase, tuple(facts))
     return Doing(BLOCKED, phrase, tuple(facts))
 
 
-def _waker(scene: Scene, note: Note) -> tuple[str, list[StraceFact]]:
-    """Who woke a futex wait, what that thread had been doing, and what it read last before."""
-    waker = note.waker
-    if waker is None:
-        return "", []
+def _waker(scene: Scene, waker: Wake) -> tuple[str, StraceFact]:
+    """Who woke a futex wait, and what that thread read last before."""
     text = f"{_name(waker.thread)} woke it"
     lines = [int(waker.line)]
-    facts: list[StraceFact] = []
     other = scene.activity(int(waker.thread.number))
     if other is not None:
         reads = [spent for spent in other.kinds.values() if spent.name in READS and 0 < spent.last_line < waker.line]
@@ -134,9 +131,7 @@ def _waker(scene: Scene, note: Note) -> tuple[str, list[StraceFact]]:
         if last is not None and last.about():
             text += f" after {last.name} on {last.about()}"
             lines.insert(0, int(last.last_line))
-        if waker.thread is not note.thread:
-            facts += doing(scene, waker.thread, int(note.end_ns - note.start_ns), False).facts
-    return f"; {text}", [scene.fact(text[0].upper() + text[1:] + ".", *lines), *facts]
+    return f"; {text}", scene.fact(text[0].upper() + text[1:] + ".", *lines)
 
 
 def _in_no_call(scene: Scene, thread: Thread, activity: Activity) -> Doing:
@@ -161,7 +156,7 @@ def _in_waits(scene: Scene, thread: Thread, waits: list[Spent]) -> Doing:
     about = waits[0].about() or "descriptors without this one"
     text = f"{_name(thread)} waited {count} times on {about}, at most {format_span(int(longest.longest_ns))} each"
     lines = (int(waits[0].first_line), int(longest.longest_line), int(waits[0].last_line))
-    own_ns = sum(int(wait.end_ns - wait.start_ns) for wait in scene.waits() if wait.thread is thread)
+    own_ns = sum(int(wait.end_ns - wait.start_ns) for wait in scene.waits() if wait.thread.number == thread.number)
     name = BLOCKED if own_ns * 2 > sum(int(spent.total_ns) for spent in waits) else WAITING
     return Doing(name, text, (scene.fact(text[0].upper() + text[1:] + ".", *lines),))
 

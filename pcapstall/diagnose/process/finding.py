@@ -5,6 +5,7 @@ The value that `sender` and `receiver` make and `judge` turns into a verdict.
 
 from dataclasses import dataclass, field
 
+from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.scene import StraceFact
 from pcapstall.diagnose.process.trust import Limits
 from pcapstall.strace.model import Thread
@@ -33,6 +34,9 @@ class Finding:
     done_ns: int | None = None
     """When the bytes were written, by the strace's clock; None when they were not."""
     limits: Limits = field(default_factory=list)
+    stages: dict[str, int] = field(default_factory=dict)
+    """What the interval is made of."""
+    tried: list[Tried] = field(default_factory=list)
 
 
 @dataclass
@@ -42,3 +46,5 @@ class WrittenEarly:
     sentence: str
     written_ns: int
     facts: list[StraceFact] = field(default_factory=list)
+    stages: dict[str, int] = field(default_factory=dict)
+    tried: list[Tried] = field(default_factory=list)

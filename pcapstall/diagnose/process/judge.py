@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.activity import UNKNOWN as NO_ACTIVITY
-from pcapstall.diagnose.process.activity import Doing, doing
+from pcapstall.diagnose.process.activity import doing
 from pcapstall.diagnose.process.finding import NOT_TRACED, Finding, WrittenEarly
 from pcapstall.diagnose.process.receiver import judge_receiver, listened
 from pcapstall.diagnose.process.scene import ANSWER_STAGES, HELLO_STAGES, ProcessVerdict, Scene, StraceFact
 from pcapstall.diagnose.process.sender import judge_sender, not_traced
-from pcapstall.diagnose.process.threads import thread_facts
+from pcapstall.diagnose.process.threads import threads_of
 from pcapstall.diagnose.process.trust import limits
 from pcapstall.diagnose.rules.base import conclude
 from pcapstall.diagnose.rules.facts import late_hello, timer
@@ -36,6 +37,11 @@ from pcapstall.diagnose.verdict import (
 from pcapstall.match.matching import Match, Matching
 
 _MANY_CALLS = 2_000
+
+ANY_STAGE = "any_stage"
+"""Tried where no single stage is."""
+LISTENED = "listened"
+"""Of a SYN without an answer: somebody waited for connections."""
 
 
 def responsible(case: Case, client: Match | None, server: Match | None) -> Match | None:
@@ -65,7 +71,7 @@ def judge(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
     """``verdict``, which packets gave, in the light of the recorded ``scene``."""
     way = scene.match.way
     if verdict.cause == NETWORK or AWAIT_SERVER in verdict.parts or verdict.reason == "both_silent":
-        return _as_it_was(verdict, way)
+        return _as_it_was(verdict, way, "packets show the network or the other end at fault, whatever the process did")
     if case.stalled == "syn_synack":
         return _unanswered_syn(case, verdict, scene)
     sending = case.stalled in HELLO_STAGES
@@ -73,7 +79,7 @@ def judge(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
     if not isinstance(found, WrittenEarly) and _too_late(scene):
         found = not_traced(scene, "the strace begins or ends within the stall")
     if isinstance(found, str):
-        return _as_it_was(verdict, way)
+        return _as_it_was(verdict, way, found)
     if isinstance(found, WrittenEarly):
         return _not_the_process(case, verdict, scene, found)
     return _the_process(case, verdict, scene, found)
@@ -99,25 +105,17 @@ def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> 
     if did.phrase:
         sentence += f"; {did.phrase}"
     sentence += timer(case) + late_hello(case)
-    facts: list[Fact] = [*found.facts, *did.facts, *_others(scene, found, did), *_overhead(scene), *verdict.evidence]
+    facts: list[Fact] = [*found.facts, *did.facts, *_overhead(scene), *verdict.evidence]
     settle = "" if confidence == HIGH else " and ".join(dict.fromkeys(wishes))
+    threads, more = threads_of(scene, found.thread)
     if found.reason == NOT_TRACED and verdict.cause != cause:
-        return _with_note(verdict, scene, facts, settle)
+        told = _with_note(verdict, scene, facts, settle)
+        return replace(told, threads=threads, more_threads=more, tried=found.tried)
     final = conclude(
         case, cause, found.reason, confidence, sentence, facts, settle, _parts(case, verdict, scene, found, cause)
     )
-    return _wrap(final, _activity(did), scene.match.way)
-
-
-def _others(scene: Scene, found: Finding, did: Doing) -> list[StraceFact]:
-    """What the other threads did, as far as nothing above has said it already."""
-    said = {line for fact in did.facts[1:] for line in fact.lines}
-    others = thread_facts(scene, found.thread if did.phrase else None)
-    return [fact for fact in others if not fact.lines or not said.issuperset(fact.lines)]
-
-
-def _activity(did: Doing) -> str | None:
-    return did.name or NO_ACTIVITY
+    told = _wrap(final, did.name or NO_ACTIVITY, scene.match.way)
+    return replace(told, threads=threads, more_threads=more, stages=found.stages, tried=found.tried)
 
 
 def _parts(case: Case, verdict: Verdict, scene: Scene, found: Finding, cause: str) -> dict[str, int]:
@@ -167,7 +165,7 @@ def _not_the_process(case: Case, verdict: Verdict, scene: Scene, found: WrittenE
     final = conclude(
         case, cause, reason, confidence, sentence, facts, " and ".join(dict.fromkeys([wish, *wishes])), parts
     )
-    return _wrap(final, None, scene.match.way)
+    return replace(_wrap(final, None, scene.match.way), stages=found.stages, tried=found.tried)
 
 
 def _unanswered_syn(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
@@ -175,11 +173,11 @@ def _unanswered_syn(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdic
     way = scene.match.way
     free = listened(scene, scene.begin_ns)
     if verdict.cause != UNKNOWN or verdict.reason != "syn_loss" or free is None or not case.flow.syn_ack_ref:
-        return _as_it_was(verdict, way)
+        return _as_it_was(verdict, way, "nobody is seen to have waited for connections as the SYN came")
     sentence = f"{verdict.sentence}; its queue for connections was empty, so most likely the SYN was lost on its way"
     facts = [free, *verdict.evidence]
     final = conclude(case, NETWORK, verdict.reason, MEDIUM, sentence, facts, verdict.would_settle)
-    return _wrap(final, None, way)
+    return replace(_wrap(final, None, way), tried=[Tried(LISTENED, True, free.text.rstrip("."))])
 
 
 def _overhead(scene: Scene) -> list[StraceFact]:
@@ -195,11 +193,11 @@ def _with_note(verdict: Verdict, scene: Scene, facts: list[Fact], settle: str) -
     own = [fact for fact in facts if fact not in verdict.evidence]
     wish = " and ".join(dict.fromkeys(filter(None, (verdict.would_settle, settle))))
     told = replace(verdict, evidence=[*verdict.evidence, *own], would_settle="" if verdict.confidence == HIGH else wish)
-    return _as_it_was(told, scene.match.way)
+    return _wrap(told, None, scene.match.way)
 
 
-def _as_it_was(verdict: Verdict, way: str) -> ProcessVerdict:
-    return _wrap(verdict, None, way)
+def _as_it_was(verdict: Verdict, way: str, why: str) -> ProcessVerdict:
+    return replace(_wrap(verdict, None, way), tried=[Tried(ANY_STAGE, False, why)])
 
 
 def _wrap(verdict: Verdict, activity: str | None, way: str) -> ProcessVerdict:

@@ -4,9 +4,11 @@ The longest of the three is the stage that was late. A late accept is the proces
 """
 
 from pcapstall.core.times import format_span
+from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.finding import LATE_ACCEPT, LATE_READ, SLOW_HANDLING, Finding, WrittenEarly
 from pcapstall.diagnose.process.scene import Scene, StraceFact, union_ns
 from pcapstall.diagnose.process.sender import not_traced
+from pcapstall.diagnose.process.stages import ACCEPTED, READ, WRITTEN, add_up, tried_in_time
 from pcapstall.diagnose.process.trust import Limits
 from pcapstall.diagnose.verdict import MEDIUM
 from pcapstall.strace.call_names import ACCEPTS, POLLS, READS, WRITES
@@ -38,7 +40,11 @@ def judge_receiver(scene: Scene) -> Finding | WrittenEarly | str:
     if write is not None and scene.end_ns - write.start_ns > max(scene.length_ns // 2, scene.pad_ns):
         fact = scene.fact(f"The process wrote its answer {scene.after(write.start_ns)} into the interval.", write.line)
         return WrittenEarly(
-            f"the process had written its answer after {scene.after(write.start_ns)}", int(write.start_ns), [fact]
+            f"the process had written its answer after {scene.after(write.start_ns)}",
+            int(write.start_ns),
+            [fact],
+            add_up(scene, [(WRITTEN, int(write.start_ns) - begin)], True),
+            [tried_in_time(int(write.start_ns), scene, True)],
         )
     until = int(write.start_ns) if write is not None else scene.end_ns
     accepted = scene.socket.created if scene.socket.listener is not None else None
@@ -52,6 +58,9 @@ def judge_receiver(scene: Scene) -> Finding | WrittenEarly | str:
     inside = max(read.end_ns - read_ns, 0) if read is not None else 0
     to_write = max(until - max(read.end_ns, ready), 0) if read is not None else 0
     longest = max(to_accept, to_read, inside, to_write)
+    lengths = [(ACCEPTED, to_accept)] if accepted is not None else []
+    lengths += [(READ, to_read + inside), (WRITTEN, to_write)] if read is not None else [(WRITTEN, to_read)]
+    stages = add_up(scene, lengths, write is not None)
     if longest == inside and inside > max(to_accept, to_read, to_write):
         return "the process was in its read all the while: the hello came late to it"
     facts = _facts(scene, read)
@@ -59,20 +68,30 @@ def judge_receiver(scene: Scene) -> Finding | WrittenEarly | str:
         facts.append(scene.fact(f"The answer was written after {scene.after(write.start_ns)}.", int(write.line)))
     done_ns = int(write.start_ns) if write is not None else None
     limits: Limits = []
+
+    def found(reason: str, sentence: str, late_ns: int, thread: Thread | None) -> Finding:
+        tried = [
+            tried_in_time(done_ns, scene, False),
+            Tried(LATE_ACCEPT, reason == LATE_ACCEPT, f"accepted {format_span(to_accept)} after it was ready"),
+            Tried(LATE_READ, reason == LATE_READ, f"the hello was there for {format_span(to_read)} before it was read"),
+            Tried(SLOW_HANDLING, reason == SLOW_HANDLING, f"{format_span(to_write)} from the read to the write"),
+        ]
+        return Finding(reason, sentence, late_ns, facts, thread, done_ns, limits, stages, tried)
+
     if longest * 2 < until - begin:
         limits.append((MEDIUM, "nothing: several stages were late, this one the most"))
     if longest == to_accept and accepted is not None:
         if _somebody_waited(scene, accepted_ns):
             return "a thread waited for connections meanwhile"
         sentence = f"the connection was accepted {format_span(to_accept)} after it was ready"
-        return Finding(LATE_ACCEPT, sentence, to_accept, facts, accepted.thread, done_ns, limits)
+        return found(LATE_ACCEPT, sentence, to_accept, accepted.thread)
     if longest == to_write and read is not None:
         thread = write.thread if write is not None else read.thread
         sentence = f"the process read the ClientHello and took {format_span(to_write)} to answer"
-        return Finding(SLOW_HANDLING, sentence, to_write, facts, thread, done_ns, limits)
+        return found(SLOW_HANDLING, sentence, to_write, thread)
     reader = read.thread if read is not None else (accepted.thread if accepted is not None else None)
     sentence = f"the ClientHello was there, and the process did not read it for {format_span(to_read)}"
-    return Finding(LATE_READ, sentence, to_read, facts, reader, done_ns, limits)
+    return found(LATE_READ, sentence, to_read, reader)
 
 
 def _read(scene: Scene) -> _Read | None:

@@ -4,14 +4,16 @@ Facts only. Which stage was late is asked of it by the modules beside.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.verdict import Fact, Verdict
 from pcapstall.match.matching import Match, Matching
 from pcapstall.strace.index import Index
+from pcapstall.strace.model import OpenFile
 from pcapstall.strace.sockets import Socket
 from pcapstall.strace.window import Activity, Note, Wait, Window, window_of
 
@@ -33,11 +35,55 @@ class StraceFact(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadCalls:
+    """Calls of one kind of one thread, as far as they lie in the interval."""
+
+    call: str
+    """``epoll_wait on set 6``."""
+    count: int
+    total_ns: int
+    longest_ns: int
+    lines: tuple[str, ...]
+    """The first and the last of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadDoing:
+    """What one thread did in the interval."""
+
+    pid: int
+    """0 when the trace never names it; so is `tid`."""
+    tid: int
+    name: str
+    """The command's name; empty when the trace does not print it."""
+    role: str
+    """had to act, woke it; empty for the others."""
+    calls: list[ThreadCalls]
+    """The kinds that took the most time."""
+    other_calls: int
+    """How many it made besides."""
+    longest: str
+    """The call with the largest part in it; empty for none."""
+    longest_ns: int
+    off_syscall_ns: int | None
+    """In no call; None when the trace does not tell (no -T, calls left out)."""
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessVerdict(Verdict):
     """A verdict that a strace had a part in."""
 
     activity: str | None = None
     match: str | None = None
+    threads: list[ThreadDoing] = field(default_factory=list)
+    """The one that had to act first; empty where the process is not what the verdict is about."""
+    more_threads: int = 0
+    """How many more there are."""
+    stages: dict[str, int] = field(default_factory=dict)
+    """What the interval is made of by the process, in the order of `stages`; adds up to it."""
+    tried: list[Tried] = field(default_factory=list)
+    """Which stages were looked at, and why each was the late one or not."""
 
 
 class Scene:
@@ -88,6 +134,10 @@ class Scene:
         serial = (socket or self.socket).serial
         found = [wait for wait in self.window.waits.all() if isinstance(wait, Wait) and wait.socket == serial]
         return sorted(found, key=_start)
+
+    def is_ours(self, file: OpenFile | None) -> bool:
+        """Whether this is the socket: the second pass, which made the window, has objects of its own."""
+        return file is not None and file.serial == self.socket.serial
 
     def activity(self, thread_number: int) -> Activity | None:
         """What a thread did in the window."""

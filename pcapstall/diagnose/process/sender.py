@@ -5,6 +5,7 @@ event; the longest is the stage that was late.
 """
 
 from pcapstall.core.times import format_span
+from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.finding import (
     EPOLL_NOT_WAITED,
     EVENT_NOT_ACTED_ON,
@@ -14,15 +15,24 @@ from pcapstall.diagnose.process.finding import (
     Finding,
     WrittenEarly,
 )
-from pcapstall.diagnose.process.scene import Scene, StraceFact, union_ns
+from pcapstall.diagnose.process.scene import Scene, StraceFact
+from pcapstall.diagnose.process.stages import (
+    WRITTEN,
+    EventTimes,
+    add_up,
+    by_events,
+    event_times,
+    tried_events,
+    tried_in_time,
+)
 from pcapstall.diagnose.process.trust import Limits, set_limits
 from pcapstall.diagnose.verdict import MEDIUM
 from pcapstall.strace.call_names import WRITES
 from pcapstall.strace.model import Thread
 from pcapstall.strace.syscalls import EPOLL, POLLING
 from pcapstall.strace.waits import CTL_ADD, EPOLLET, EPOLLIN, EPOLLONESHOT, EPOLLOUT, mask_text
-from pcapstall.strace.window import KEPT, YES, Note, Wait
 from pcapstall.strace.window import UNKNOWN as UNCLEAR
+from pcapstall.strace.window import YES, Note, Wait
 
 
 class Write:
@@ -44,7 +54,11 @@ def judge_sender(scene: Scene) -> Finding | WrittenEarly | str:
     if write is not None and scene.end_ns - write.start_ns > max(scene.length_ns // 2, scene.pad_ns):
         fact = scene.fact(f"The process wrote the bytes {scene.after(write.start_ns)} into the interval.", write.line)
         return WrittenEarly(
-            f"the process had written the bytes after {scene.after(write.start_ns)}", write.start_ns, [fact]
+            f"the process had written the bytes after {scene.after(write.start_ns)}",
+            write.start_ns,
+            [fact],
+            add_up(scene, [(WRITTEN, write.start_ns - scene.begin_ns)], True),
+            [tried_in_time(write.start_ns, scene, True)],
         )
     return _stages(scene, write)
 
@@ -59,7 +73,8 @@ def not_traced(scene: Scene, why: str) -> Finding:
     threads = sorted(scene.window.threads.values(), key=lambda activity: -int(activity.longest_ns))
     thread = threads[0].thread if len(threads) == 1 else None
     limits = [(MEDIUM, "a trace of all calls of all threads from before the connection (strace -f, no filter)")]
-    return Finding(NOT_TRACED, why, scene.length_ns, facts, thread, None, limits)
+    tried = [Tried(NOT_TRACED, True, why)]
+    return Finding(NOT_TRACED, why, scene.length_ns, facts, thread, None, limits, {}, tried)
 
 
 def _write(scene: Scene) -> Write | None:
@@ -89,8 +104,13 @@ def _stages(scene: Scene, write: Write | None) -> Finding:
     finding: Finding
     if registered_ns < 0 and not waits:
         finding = _not_written(scene, write, until)
+        finding.stages = add_up(scene, [(WRITTEN, until - begin)], write is not None)
+        finding.tried = tried_events(None, finding.reason, finding.late_ns)
     else:
-        finding = _by_events(scene, write, until, waits, registered_ns)
+        times = event_times(scene, until, waits, registered_ns)
+        finding = _by_events(scene, write, until, times, waits)
+        finding.tried = tried_events(times, finding.reason, finding.late_ns)
+    finding.tried.insert(0, tried_in_time(write.start_ns if write is not None else None, scene, False))
     if write is not None:
         finding.facts.append(
             scene.fact(f"The bytes were written {scene.after(write.start_ns)} into the interval.", write.line)
@@ -99,44 +119,22 @@ def _stages(scene: Scene, write: Write | None) -> Finding:
     return finding
 
 
-def _by_events(scene: Scene, write: Write | None, until: int, waits: list[Wait], registered_ns: int) -> Finding:
-    begin = scene.begin_ns
-    event = next((w for w in waits if w.delivered == YES and begin - scene.pad_ns <= w.end_ns <= until), None)
-    if event is None:
-        event = next(
-            (w for w in waits if w.delivered == UNCLEAR and w.ret > 0 and begin - scene.pad_ns <= w.end_ns <= until),
-            None,
-        )
-    in_vain = [(int(w.start_ns), int(w.end_ns)) for w in waits if w is not event and w.delivered != YES]
-    in_vain += _between(waits, scene)
-    seen_ns = int(event.end_ns) if event is not None else until
-    # A wait that ended with the event waited for it.
-    spans = [*in_vain, *([(int(event.start_ns), seen_ns)] if event is not None else [])]
-    waited = union_ns(spans, begin, seen_ns)
-    waited += union_ns(in_vain, max(seen_ns, begin), until)
-    after = max(until - max(seen_ns, begin), 0) - union_ns(in_vain, max(seen_ns, begin), until)
-    known_from = max(begin, registered_ns) if registered_ns >= 0 else seen_ns
-    unwaited = max(seen_ns - known_from, 0) - union_ns(spans, known_from, seen_ns)
-    before = max(min(known_from, seen_ns) - begin, 0) - union_ns(spans, begin, min(known_from, seen_ns))
-    longest = max(after, waited, unwaited, before)
-    if longest == unwaited and registered_ns >= 0:
-        found = _not_waited(scene, write, waits, unwaited)
-    elif longest == after and event is not None:
-        found = _not_acted_on(scene, event, after)
-    elif longest == waited and waits:
-        found = _no_event(scene, waits, event, waited)
+def _by_events(scene: Scene, write: Write | None, until: int, times: EventTimes, waits: list[Wait]) -> Finding:
+    longest, event = times.longest_ns, times.event
+    if longest == times.unwaited_ns and longest:
+        found = _not_waited(scene, write, waits, longest)
+    elif longest == times.after_ns and event is not None:
+        found = _not_acted_on(scene, event, longest)
+    elif longest == times.waited_ns and waits:
+        found = _no_event(scene, waits, event, longest)
     else:
-        return _not_written(scene, write, until)
-    if longest * 2 < until - begin:
+        found = _not_written(scene, write, until)
+        found.stages = by_events(scene, times, write is not None)
+        return found
+    if longest * 2 < until - scene.begin_ns:
         found.limits.append((MEDIUM, "nothing: several stages were late, this one the most"))
+    found.stages = by_events(scene, times, write is not None)
     return found
-
-
-def _between(waits: list[Wait], scene: Scene) -> list[tuple[int, int]]:
-    """The stretch from which no waits were kept, when there were more than can be: it was waited through."""
-    if scene.window.waits.count <= 2 * KEPT or len(waits) <= KEPT:
-        return []
-    return [(int(waits[KEPT - 1].end_ns), int(waits[KEPT].start_ns))]
 
 
 def _registration(scene: Scene) -> tuple[str, list[StraceFact]]:
@@ -168,21 +166,29 @@ def _not_waited(scene: Scene, write: Write | None, waits: list[Wait], unwaited: 
         facts.append(scene.fact(text, int(first.line), int(first.end_line)))
     elif write is None:
         facts.append(scene.fact(f"No wait on {name} is in the rest of the trace's interval."))
-    for spent in sorted(scene.window.other_waits.values(), key=lambda spent: -int(spent.total_ns))[:4]:
-        what = spent.about() or "other descriptors"
-        facts.append(
-            scene.fact(
-                f"Meanwhile {what}: waited on {_times(int(spent.count))}, "
-                f"the longest for {format_span(int(spent.longest_ns))}.",
-                int(spent.first_line),
-                int(spent.longest_line),
-                int(spent.last_line),
-            )
-        )
     if scene.window.other_waits:
+        facts.append(_other_waits(scene))
         sentence += ", while others were waited on"
     thread = first.thread if first is not None else (write.thread if write is not None else None)
     return Finding(EPOLL_NOT_WAITED, sentence, unwaited, facts, thread, None, set_limits(scene))
+
+
+def _other_waits(scene: Scene) -> StraceFact:
+    """How often and how long other sets were waited on; who waited on which is told thread by thread."""
+    waited = scene.window.other_waits.values()
+    long = [spent for spent in waited if int(spent.total_ns) * 100 > scene.length_ns]
+    others = sorted(long or waited, key=lambda spent: -int(spent.longest_ns))
+    what = others[0].about() or "a set of other descriptors"
+    if len(others) > 1:
+        what = f"{len(others)} other sets"
+    return scene.fact(
+        f"Meanwhile {what} {'were' if len(others) > 1 else 'was'} waited on "
+        f"{_times(sum(int(spent.count) for spent in others))}, "
+        f"the longest for {format_span(int(others[0].longest_ns))}.",
+        min(int(spent.first_line) for spent in others),
+        int(others[0].longest_line),
+        max(int(spent.last_line) for spent in others),
+    )
 
 
 def _not_acted_on(scene: Scene, event: Wait, after: int) -> Finding:
@@ -232,7 +238,7 @@ def _not_written(scene: Scene, write: Write | None, until: int) -> Finding:
     facts: list[StraceFact] = []
     last: Note | None = None
     for note in scene.window.io.all():
-        if note.start_ns < until and note.file is scene.socket:
+        if note.start_ns < until and scene.is_ours(note.file):
             last = note
     if scene.socket.connects:
         call = scene.socket.connects[0].call

@@ -20,10 +20,18 @@ def test_what_other_threads_did_is_told_with_their_lines() -> None:
     others = "".join(line(-0.4 + number, "poll(NULL, 0, 1000) = 0 (Timeout) <0.999000>", 8) for number in range(5))
     lines = sorted((strace(CALLS) + clone + others).splitlines(keepends=True), key=lambda text: text.split()[1])
     row, _ = told(silent_client(), "".join(lines), "client")
-    (fact,) = [item for item in row.evidence if item.text.startswith("Thread 8 ")]
-    assert re.fullmatch(r"Thread 8 meanwhile: poll for 3\.0 s \(\d calls\)\.", fact.text)
-    assert all(re.search(r":\d+$", place) for place in fact.strace)
-    assert len(fact.strace) == 2
+    assert row.threads is not None
+    first, other = row.threads
+    assert (first.tid, first.label, first.longest_call) == (7, "had to act", "clock_nanosleep")
+    assert (other.tid, other.label, other.pid) == (8, None, 7)
+    (polls,) = other.calls
+    assert polls.call == "poll"
+    assert 4 <= polls.n <= 5
+    assert abs(polls.total_ns - 3 * 10**9) < 2 * 10**7
+    assert abs(polls.longest_ns - 999 * 10**6) < 10**6
+    assert len(polls.strace) == 2
+    assert all(re.search(r":\d+$", place) for place in [*polls.strace, *other.strace])
+    assert not [item for item in row.evidence if "hread 8" in item.text], "the table says it"
 
 
 def test_a_strace_without_times_says_so_in_the_report_and_with_the_verdict() -> None:
