@@ -59,6 +59,6 @@ class Verdicts:
         return row if self._logs is None else self._logs.complete(case.flow, row)
 
     def explain(self, case: Case) -> tuple[list[Tried], list[Tried] | None]:
-        """Which rules were tried, and why each held or did not; the same of the process' stages, None without straces."""
+        """Which rules were tried and why each held or did not, and so the process' stages, None without straces."""
         stages = self._straces.explain(case, diagnose(case)) if self._straces is not None else None
         return explain(case), stages

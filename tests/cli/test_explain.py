@@ -53,11 +53,32 @@ def test_the_rule_that_held_made_the_verdict_of_the_report(path: Path, capsys: O
 def test_what_a_strace_made_of_the_verdict_is_below_the_rules(capsys: Output) -> None:
     trace = str(CAPTURES / "stalled-client-hello" / "outbound.strace")
     text = explain(capsys, STALLED, "--explain", "6", "--strace", trace)
-    assert rules(text)[-1][1:] == ["silent", "held"], "the rules are those for packets"
+    packets = text.partition("Stages of")[0]
+    assert rules(packets)[-1][1:] == ["silent", "held"], "the rules are those for packets"
     shown = " ".join(text.split())
     assert "With what the strace shows the verdict is: descriptor 11 was registered with epoll set 5" in shown
     assert shown.index("With what the strace shows") < shown.index("What the verdict rests on")
     assert "outbound.strace:1525" in shown
+    stages = text.partition("Stages of the client's process by the strace")[2]
+    assert rules(stages) == [
+        ["1", "written_in_time", "no"],
+        ["2", "epoll_not_waited", "held"],
+        ["3", "event_not_acted_on", "no"],
+        ["4", "no_event_delivered", "no"],
+        ["5", "not_written", "no"],
+    ]
+    found = json.loads(explain(capsys, STALLED, "--explain", "6", "--strace", trace, "-f", "json"))
+    assert [stage["stage"] for stage in found["stages"] if stage["held"]] == ["epoll_not_waited"]
+    assert "1. `epoll_not_waited` **held**: " in explain(
+        capsys, STALLED, "--explain", "6", "--strace", trace, "-f", "markdown"
+    )
+
+
+def test_why_a_strace_has_no_say(capsys: Output) -> None:
+    other = str(CAPTURES / "stalled-client-hello" / "inbound.strace")
+    text = explain(capsys, STALLED, "--explain", "6", "--strace", other)
+    assert "No stage of a process makes the verdict: the end whose turn it was is in no strace." in text
+    assert "stages" not in json.loads(explain(capsys, STALLED, "--explain", "6", "-f", "json"))
 
 
 def test_a_healthy_flow(capsys: Output) -> None:

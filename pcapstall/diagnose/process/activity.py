@@ -121,16 +121,20 @@ def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int) -> Doing:
 
 
 def _waker(scene: Scene, waker: Wake) -> tuple[str, StraceFact]:
-    """Who woke a futex wait, and what that thread read last before."""
+    """Who woke a futex wait, and what that thread read last before, or was in for long."""
     text = f"{_name(waker.thread)} woke it"
     lines = [int(waker.line)]
     other = scene.activity(int(waker.thread.number))
     if other is not None:
         reads = [spent for spent in other.kinds.values() if spent.name in READS and 0 < spent.last_line < waker.line]
         last = max(reads, key=lambda spent: int(spent.last_line), default=None)
+        held = other.longest
         if last is not None and last.about():
             text += f" after {last.name} on {last.about()}"
             lines.insert(0, int(last.last_line))
+        elif held is not None and held.end_ns <= waker.start_ns and 2 * other.longest_ns > scene.length_ns:
+            text += f" after {format_span(int(other.longest_ns))} in {held.continues or held.name}"
+            lines[:0] = [int(held.line), int(held.end_line)]
     return f"; {text}", scene.fact(text[0].upper() + text[1:] + ".", *lines)
 
 

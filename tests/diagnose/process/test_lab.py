@@ -1,5 +1,6 @@
 """Real runs of which is known what the process did: the project's own, and the lab's."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,6 +28,18 @@ RUNS = {
 }
 
 
+LATE = {
+    "epoll_not_waited": ("waited_on",),
+    "event_not_acted_on": ("acted_on", "written"),
+    "no_event_delivered": ("delivered",),
+    "not_written": ("written",),
+    "late_accept": ("accepted",),
+    "late_read": ("read",),
+    "slow_handling": ("written",),
+}
+"""The stage that is the longest where this is the reason."""
+
+
 def stalled(capture: Path, *straces: Path) -> list[FlowReport]:
     given = [GivenFile(str(path)) for path in straces]
     return [row for row in analyse([str(capture)], Options(straces=given)).flows if row.stalled]
@@ -39,6 +52,15 @@ def test_lab_runs(name: str, lab: Path) -> None:
     assert (row.reason, row.activity, row.confidence) == RUNS[name]
     assert any(item.strace for item in row.evidence)
     assert (row.would_settle is None) == (row.confidence == "high")
+    stages = row.stages_ns or {}
+    assert sum(stages.values()) == (row.stalled_ns if stages else 0)
+    assert all(ns >= 0 for ns in stages.values())
+    late = LATE.get(row.reason or "")
+    assert late is None or max(stages, key=lambda stage: stages[stage]) in late
+    if row.activity is not None:
+        threads = row.threads or []
+        assert threads
+        assert [thread.label for thread in threads].index("had to act") == 0
 
 
 def test_the_story_of_the_stalled_client_hello() -> None:
@@ -51,6 +73,12 @@ def test_the_story_of_the_stalled_client_hello() -> None:
         for words in ("no thread waited on that set for 52.2 s", "in futex for 52.2 s", "woke it after recvfrom"):
             assert words in verdict
         assert "10.0 s is its timer" in verdict
+        assert row.threads is not None
+        assert [(thread.tid, thread.label) for thread in row.threads][:2] == [(12170, "had to act"), (12171, "woke it")]
+        assert [thread.calls[0].call for thread in row.threads] == [
+            "futex", *(f"epoll_wait on set {number}" for number in (6, 8, 4, 3)),
+        ]  # fmt: skip
+        assert not [item.text for item in row.evidence if re.match(r"Thread (12166|12168|12169)", item.text)]
 
 
 @pytest.mark.parametrize(
