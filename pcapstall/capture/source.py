@@ -9,6 +9,7 @@ import os
 import select
 import stat
 import time
+from collections.abc import Callable
 from typing import Final
 
 from pcapstall.core.errors import InputError
@@ -44,6 +45,9 @@ class Stop:
     def __init__(self) -> None:
         self.count = 0
         self.since_s = 0.0
+        self.when_silent: Callable[[], None] | None = None
+        """Called by the reader itself, between two records, each time that nothing came for ``silent_s``."""
+        self.silent_s = 0.1
         self._read_fd = -1
         self._write_fd = -1
 
@@ -207,6 +211,8 @@ class PipeSource(Source):
             if timeout_ms == 0:
                 return b""
             ready = self._poll.poll(timeout_ms)
+            if not ready and self.stop_switch.when_silent is not None:
+                self.stop_switch.when_silent()
             if any(fd == self._fd for fd, _ in ready):
                 try:
                     chunk = os.read(self._fd, CHUNK)
@@ -226,7 +232,7 @@ class PipeSource(Source):
         """How long to wait for data: None is for ever, 0 is not at all."""
         count = self.stop_switch.count
         if not count:
-            return None
+            return None if self.stop_switch.when_silent is None else int(self.stop_switch.silent_s * 1000)
         if count > 1:
             return 0
         now = time.monotonic()

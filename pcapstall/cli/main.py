@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "report": "pcapstall.cli.report_command",
     "timeline": "pcapstall.cli.timeline_command",
     "summary": "pcapstall.cli.summary_command",
+    "watch": "pcapstall.cli.watch_command",
     "compare": "pcapstall.cli.compare_command",
     "diff": "pcapstall.cli.diff_command",
     "verify": "pcapstall.cli.verify_command",

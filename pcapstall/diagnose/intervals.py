@@ -36,7 +36,15 @@ from pcapstall.diagnose.thresholds import (
     SYNACK_ACK,
     Thresholds,
 )
-from pcapstall.flows.flow import FLAG_ENDED_BY_CAPTURE, FLAG_LEFT_UNREAD, FLAG_NOT_TLS, FLAG_UNREADABLE, Flow, peer_of
+from pcapstall.flows.flow import (
+    FLAG_ENDED_BY_CAPTURE,
+    FLAG_LEFT_UNREAD,
+    FLAG_NOT_TLS,
+    FLAG_UNREADABLE,
+    LIVE,
+    Flow,
+    peer_of,
+)
 from pcapstall.wire.tls_reader import NEVER
 
 FIRST_RETRY_NS: Final = 1_100_000_000
@@ -83,7 +91,7 @@ class Intervals:
         self.stalled_is_open: bool = False
 
     def measure(self, flow: Flow, capture_end_ns: i64) -> None:
-        """Measure ``flow``; ``capture_end_ns`` is when the capture stopped watching, for flows that it cut off."""
+        """Measure ``flow``; ``capture_end_ns``: until when one that was cut off, or that goes on, was watched."""
         fin_ns: i64 = earliest(flow.opener.fin_ref, flow.opener.fin_ns, flow.answerer.fin_ref, flow.answerer.fin_ns)
         rst_ns: i64 = earliest(flow.opener.rst_ref, flow.opener.rst_ns, flow.answerer.rst_ref, flow.answerer.rst_ns)
         close_ns: i64 = fin_ns
@@ -216,7 +224,7 @@ class Intervals:
         end_ns: i64 = close_ns
         if close_ns == NEVER:
             end_ns = flow.last_ns
-            if flow.flags & FLAG_ENDED_BY_CAPTURE != 0:
+            if flow.flags & FLAG_ENDED_BY_CAPTURE != 0 or flow.state == LIVE:
                 self.cut_by_capture = True
                 if capture_end_ns > end_ns:
                     end_ns = capture_end_ns

@@ -112,6 +112,11 @@ class Knowledge:
 
     def learn(self, flow: Flow, intervals: Intervals) -> Pair:
         """Take in one finished flow, which ``intervals`` has just measured; returns its pair of hosts."""
+        self.note_life(flow)
+        return self.meet(flow, intervals)
+
+    def meet(self, flow: Flow, intervals: Intervals) -> Pair:
+        """Take in what the beginning of a flow tells, which ``intervals`` has just measured; returns its hosts."""
         key = client_key(flow)
         half: i64 = (len(key) - 4) >> 1
         hosts = key[: half + half]
@@ -139,12 +144,33 @@ class Knowledge:
         if (flow.ack_ref != 0 and flow.syn_ref != 0) or flow.client_hello_first_ref != 0:
             if len(self.connections) < CONNECTIONS_MAX:
                 self.connections.append(Connection(flow))
-        if flow.last_ns - flow.first_ns >= LIVED_NS and len(self.lives) < CONNECTIONS_MAX:
-            self.lives.append(Life(flow))
         if flow.first_note is not None:
             client_ttl, server_ttl = first_ttls(flow)
             pair.see_ttls(client_ttl, server_ttl)
         return counted_with or self.other_pairs
+
+    def note_life(self, flow: Flow) -> None:
+        """Take in how long a finished flow lasted."""
+        if flow.last_ns - flow.first_ns >= LIVED_NS and len(self.lives) < CONNECTIONS_MAX:
+            self.lives.append(Life(flow))
+
+    def hear_tls(self, flow: Flow) -> None:
+        """A ClientHello was sent in ``flow``, which may have been met before."""
+        self._tls_endpoints.add(server_endpoint(client_key(flow)))
+
+    def forget(self, most: i64) -> None:
+        """Let go of the older half of what is more than ``most``, so that a pipe may run for days."""
+        if len(self.connections) > most:
+            self.speaks_tls(b"")  # reads what is new of them
+            del self.connections[: len(self.connections) - most // 2]
+            self._asked = len(self.connections)
+        if len(self.lives) > most:
+            del self.lives[: len(self.lives) - most // 2]
+        if len(self.pairs) > most:
+            for hosts in list(self.pairs)[: len(self.pairs) - most // 2]:
+                del self.pairs[hosts]
+        if len(self._tls_endpoints) > most:
+            self._tls_endpoints.clear()
 
     def speaks_tls(self, endpoint: bytes) -> bool:
         """Whether a ClientHello was sent to this `server_endpoint`. Worked out when somebody asks: few do."""

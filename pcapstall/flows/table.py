@@ -81,6 +81,8 @@ class FlowTable:
         self._done: Queue[Flow] = Queue()
         """Those that are kept for stragglers."""
         self._graves: Graves = Graves(quiet_ns, max_flows)
+        self.opened: Queue[Flow] | None = None
+        """Where whoever watches flows from their first segment on finds them; None for nobody."""
         self._opened: i64 = 0
         self._now_ns: i64 = 0
         """The capture's time when it was last needed: what two records had reached."""
@@ -211,6 +213,9 @@ class FlowTable:
         if segment.flags & SYN == 0:
             flow.guess_direction()
         self._flows[shared] = flow
+        opened = self.opened
+        if opened is not None:
+            opened.append(flow)
         # In this order: a host that talks to its own port (LAND) has the same endpoints in both directions.
         self._recent.put(flow.answerer, segment.destination, segment.source)
         self._recent.put(flow.opener, segment.source, segment.destination)

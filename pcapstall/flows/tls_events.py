@@ -9,6 +9,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.flows.alerts import confirm_alert, note_alert
+from pcapstall.flows.begun import begun_hello
 from pcapstall.flows.flow import (
     BY_CLIENT_HELLO,
     BY_FIRST_SEEN,
@@ -116,12 +117,9 @@ class TlsEvents:
 
     def finish(self, flow: Flow) -> None:
         """No more bytes will come: a hello that is not over stays partial, a short last record was an alert."""
-        if flow.client_hello_first_ref == 0:
-            half = flow.client()
-            reader = half.reader
-            head = half.head
-            if reader is not None and head is not None and reader.message_type == _CLIENT_HELLO:
-                self._note_partial(flow, head.arrival(reader.message_offset))
+        begun = begun_hello(flow)
+        if begun is not None:
+            self._note_partial(flow, begun)
         confirm_alert(flow.opener)
         confirm_alert(flow.answerer)
 

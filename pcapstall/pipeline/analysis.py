@@ -73,6 +73,7 @@ class _Ears(Listener):
     """Hands on what the scan hears."""
 
     def __init__(self, findings: Findings, progress: Callable[[], None] | None) -> None:
+        super().__init__()
         self._findings = findings
         self._progress = progress
 
@@ -80,7 +81,7 @@ class _Ears(Listener):
         """A DNS message."""
         self._findings.dns.take(datagram, ns, ref)
 
-    def progress(self) -> None:
+    def progress(self, now_ns: int) -> None:
         """Reading goes on."""
         if self._progress is not None:
             self._progress()

@@ -123,21 +123,26 @@ class Collector(FlowSink):
 
     def watched(self, flow: Flow) -> i64:
         """Until when the capture went on that ``flow`` is in, or the flow was followed."""
-        ns: i64 = flow.last_ns
-        if flow.flags & FLAG_CLOSED_EARLY != 0:
-            return flow.closed_ns
-        stamps = self.watched_until
-        low: i64 = 0
-        high: i64 = len(stamps)
-        while low < high:
-            middle: i64 = (low + high) >> 1
-            if stamps[middle] < ns:
-                low = middle + 1
-            else:
-                high = middle
-        if low == len(stamps):
-            return ns
-        return stamps[low]
+        return watched_until(self.watched_until, flow, flow.last_ns)
+
+
+def watched_until(stamps: list[int], flow: Flow, now_ns: i64) -> i64:
+    """Until when the capture went on that ``flow`` is in, or the flow was followed: the first of ``stamps``, the last
+    ones before each gap, behind the flow's own; ``now_ns`` when there is none."""
+    ns: i64 = flow.last_ns
+    if flow.flags & FLAG_CLOSED_EARLY != 0:
+        return flow.closed_ns
+    low: i64 = 0
+    high: i64 = len(stamps)
+    while low < high:
+        middle: i64 = (low + high) >> 1
+        if stamps[middle] < ns:
+            low = middle + 1
+        else:
+            high = middle
+    if low == len(stamps):
+        return now_ns
+    return stamps[low]
 
 
 def can_stall(outcome: Outcome) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.capture.captures import Captures
-from pcapstall.capture.reader import FileCursor
+from pcapstall.capture.reader import MAX_NS, FileCursor
 from pcapstall.flows.table import FlowTable
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import MALFORMED, TCP, UdpDatagram
@@ -37,11 +37,18 @@ class FileCounts:
 class Listener:
     """Is told what is no TCP, and now and then that reading goes on. Override what is of interest."""
 
+    def __init__(self) -> None:
+        self.due_ns: i64 = MAX_NS
+        """Before a record of this stamp or a later one, `look` is called."""
+
     def dns(self, datagram: UdpDatagram, ns: i64, ref: i64) -> None:
         """A DNS message."""
 
-    def progress(self) -> None:
-        """Another `EXPIRE_EVERY` records were read."""
+    def progress(self, now_ns: i64) -> None:
+        """Another `EXPIRE_EVERY` records were read; ``now_ns`` is what two of them have reached."""
+
+    def look(self, now_ns: i64) -> None:
+        """The capture's time has come to ``now_ns``, which `due_ns` asked for. To be set on."""
 
 
 class Scan:
@@ -69,10 +76,24 @@ class Scan:
     def run(self, captures: Captures) -> None:
         """Take every record that ``captures`` still have."""
         cursor = captures.turn()
+        listener = self._listener
         while cursor is not None:
+            if cursor.ts_ns >= listener.due_ns:
+                listener.look(self._reached(cursor.file_index, cursor.ts_ns))
             self._begin(cursor.file_index, cursor.ts_ns)
-            self._read(cursor, captures.bound_ns)
-            cursor = captures.turn()
+            bound_ns: i64 = captures.bound_ns
+            if listener.due_ns < bound_ns:
+                bound_ns = listener.due_ns
+            self._read(cursor, bound_ns)
+            if cursor.has_ended() or cursor.ts_ns > captures.bound_ns:
+                cursor = captures.turn()
+
+    def _reached(self, file_index: i64, ts_ns: i64) -> i64:
+        """How far the capture was watched when a record of ``ts_ns`` comes: up to it, unless there is a gap before."""
+        gap_ns: i64 = ts_ns - self._latest_ns
+        if self._file_index >= 0 and (gap_ns > SILENT_NS or (file_index != self._file_index and gap_ns > FILE_GAP_NS)):
+            return self._latest_ns
+        return ts_ns
 
     def _begin(self, file_index: i64, ts_ns: i64) -> None:
         """A file goes on, or begins, with a record of ``ts_ns``."""
@@ -150,12 +171,17 @@ class Scan:
                 if before_ns > ts_ns:
                     before_ns = ts_ns
                 table.expire(before_ns)
-                self._listener.progress()
+                self._listener.progress(before_ns)
             if not cursor.next() or cursor.ts_ns > bound_ns:
                 break
         self._last_ns = last_ns
         self._latest_ns = latest_ns
         self._until_expiry = until_expiry
+
+    @property
+    def latest_ns(self) -> int:
+        """The latest stamp since the last gap; 0 before the first."""
+        return self._latest_ns
 
     def end(self) -> None:
         """The reading is over, by itself or not."""

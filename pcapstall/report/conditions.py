@@ -37,6 +37,11 @@ class FailConditions:
         return any(condition.counted for condition in self._conditions)
 
     @property
+    def metrics(self) -> list[tuple[str, str]]:
+        """Each condition as given, and what it asks for."""
+        return [(condition.text, condition.metric) for condition in self._conditions]
+
+    @property
     def columns_used(self) -> frozenset[str]:
         """The columns that filters in ``count(...)`` read."""
         used = (condition.counted.columns_used for condition in self._conditions if condition.counted)
