@@ -6,13 +6,11 @@ words, is not known here. Nothing is kept of a flow that is over.
 """
 
 from collections import deque
-from collections.abc import Callable
 from heapq import heapify, heappop, heappush
-from typing import Final, Protocol
+from typing import Final
 
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.knowledge import Knowledge
-from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.outcome import RACED, Outcome
 from pcapstall.diagnose.pending import Pending
 from pcapstall.diagnose.thresholds import NAMES, NONE, SYN_SYNACK, Thresholds
@@ -21,57 +19,10 @@ from pcapstall.flows.flow import HANDED_ON, LIVE, NEVER, Flow
 from pcapstall.flows.queue import Queue
 from pcapstall.flows.table import LINGER_NS, FlowSink
 from pcapstall.pipeline.collect import can_stall, watched_until
+from pcapstall.pipeline.watch_story import ENDED, FAILED, STALLED, WENT_ON, Story, Teller, is_closed, point_out
 
 LOOKED_AT_MAX: Final = 4096
 """Flows in one go of which it is asked whether anything has come."""
-
-STALLED: Final = "stalled"
-"""An interval is open and has become too long."""
-WENT_ON: Final = "went_on"
-"""It has ended."""
-FAILED: Final = "failed"
-"""The flow has failed, whether it had stalled or not."""
-ENDED: Final = "ended"
-"""The flow is over, or not followed any more, and what stalled in it never ended."""
-
-
-class Teller(Protocol):
-    """Who tells what is found."""
-
-    def tell(self, kind: str, ns: int, flow: Flow, intervals: Intervals, outcome: Outcome) -> bool:
-        """Something happened at ``ns``; what stalled, if anything, is `Intervals.stalled`. Whether it was told."""
-        ...
-
-    def lost_race(self, flow: Flow, meet_all: Callable[[], None]) -> bool:
-        """Whether another attempt of the same client connected first; ``meet_all`` lets all connections be known."""
-        ...
-
-
-class Story:
-    """What is known of a flow whose handshake is not done, or of which something was told."""
-
-    __slots__ = ("due_ns", "failed", "flow", "is_asked", "is_counted", "met", "open", "seen_ref", "since_ns", "told")
-
-    def __init__(self, flow: Flow) -> None:
-        self.flow = flow
-        self.seen_ref = 0
-        """Its last segment when it was looked at last."""
-        self.due_ns = 0
-        """When it is to be looked at again though nothing may have come; 0 for never."""
-        self.is_asked = False
-        """Whether it is among those of which it is asked whether anything has come."""
-        self.told = 0
-        """A bit for each position in `NAMES` of which a stall was told."""
-        self.open = NONE
-        """The one that was told last and has not been seen to end."""
-        self.since_ns = 0
-        """When that began."""
-        self.failed = False
-        """Whether that was told."""
-        self.is_counted = False
-        """Whether it is counted as stalled."""
-        self.met = False
-        """Whether the others may learn from it."""
 
 
 class WatchedFlows(FlowSink):
@@ -234,7 +185,7 @@ class WatchedFlows(FlowSink):
         if story.open == NONE:
             return
         point_out(self._intervals, story.open)
-        if not _is_closed(self._intervals):
+        if not is_closed(self._intervals):
             return
         self._close(story)
         self._tell(WENT_ON, self.now_ns, story)
@@ -273,7 +224,7 @@ class WatchedFlows(FlowSink):
         is_failure = outcome.failed and not story.failed
         if story.open != NONE:
             point_out(intervals, story.open)
-            if is_failure or not story.failed or _is_closed(intervals):
+            if is_failure or not story.failed or is_closed(intervals):
                 self._tell_end(story, is_failure)
                 is_failure = False
         rtt_ns = self.knowledge.pair_of(flow).rtt_ns()
@@ -287,14 +238,15 @@ class WatchedFlows(FlowSink):
         if is_failure:
             self._tell(FAILED, self._end_ns(), story)
         else:
-            self._tell(WENT_ON if _is_closed(self._intervals) else ENDED, self.now_ns, story)
+            self._tell(WENT_ON if is_closed(self._intervals) else ENDED, self.now_ns, story)
 
     def _close(self, story: Story) -> None:
         story.open = NONE
         self.stalled_now.pop(story.flow.id, None)
 
     def _tell(self, kind: str, ns: int, story: Story) -> None:
-        if not self._teller.tell(kind, ns, story.flow, self._intervals, self._outcome):
+        gone = NAMES[story.open] if story.open != NONE and self._intervals.stalled == NONE else None
+        if not self._teller.tell(kind, ns, story.flow, self._intervals, self._outcome, gone):
             return
         self.flows_failed += kind == FAILED
         if self._intervals.stalled != NONE and not story.is_counted:
@@ -307,25 +259,6 @@ class WatchedFlows(FlowSink):
 
     def _is_raced(self, flow: Flow, which: int) -> bool:
         return which == SYN_SYNACK and self._teller.lost_race(flow, self.meet_all)
-
-
-def point_out(intervals: Intervals, which: int) -> None:
-    """Let ``which``, a position in `NAMES`, be what stalled; `NONE` when it has no length (any more)."""
-    intervals.calm()
-    if which == NONE:
-        return
-    closed_ns: int = getattr(intervals, NAMES[which])
-    open_ns: int = getattr(intervals, "open_" + NAMES[which])
-    if closed_ns == ABSENT and open_ns == ABSENT:
-        return
-    intervals.stalled = which
-    intervals.stalled_is_open = closed_ns == ABSENT
-    intervals.stalled_ns = open_ns if closed_ns == ABSENT else closed_ns
-
-
-def _is_closed(intervals: Intervals) -> bool:
-    """Whether what stalled was seen to end."""
-    return intervals.stalled != NONE and not intervals.stalled_is_open
 
 
 def _has_begun(flow: Flow) -> bool:

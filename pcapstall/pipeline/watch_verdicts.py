@@ -19,7 +19,7 @@ from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.races import Races
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline.trust import doubtful_files, loopback_files
-from pcapstall.pipeline.watch_flows import STALLED, WENT_ON
+from pcapstall.pipeline.watch_story import STALLED, WENT_ON
 from pcapstall.report.from_flow import flow_report
 from pcapstall.report.model import CaptureReport, FlowReport
 from pcapstall.report.watching import Told
@@ -79,8 +79,11 @@ class WatchVerdicts:
             self._races = Races(self._knowledge)
         return self._races.winner(flow) is not None
 
-    def tell(self, kind: str, ns: int, flow: Flow, intervals: Intervals, outcome: Outcome) -> bool:
-        """Something happened at ``ns``; what stalled, if anything, is `Intervals.stalled`. Whether it was told."""
+    def tell(self, kind: str, ns: int, flow: Flow, intervals: Intervals, outcome: Outcome, gone: str | None) -> bool:
+        """Something happened at ``ns``; what stalled, if anything, is `Intervals.stalled`. Whether it was told.
+
+        ``gone`` names a stall that was told, and of which nothing can be measured any more.
+        """
         outcome.look_for_early_data(flow)
         surroundings = self._known()
         point = self._points.of_flow(flow)
@@ -89,6 +92,8 @@ class WatchVerdicts:
         row = flow_report(flow, intervals, outcome, verdict, point, self._t0_ns)
         if kind == STALLED:
             row = row._replace(flags=[flag for flag in row.flags if flag != "near_capture_end"])
+        if gone is not None:
+            row = row._replace(stalled=gone)
         if self._keep is not None and not self._keep(row):
             return False
         self._tell(Told(kind, case.end_ns if kind == WENT_ON else ns, self._t0_ns, row))

@@ -96,7 +96,7 @@ def _sentence(told: Told) -> str:
     flow = told.flow
     if flow.verdict is not None and flow.cause is not None:
         return f"{_small(flow.verdict)} ({cause_words(flow.cause)}, {flow.confidence} confidence)"
-    if told.event == "ended" and flow.stalled is None:
+    if told.event == "ended" and flow.stalled_ns is None:
         return "how its stall ended cannot be told from what was captured"
     return what_happened(flow._replace(client="the client", server="the server"))
 

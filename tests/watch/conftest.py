@@ -1,6 +1,7 @@
-"""Lets the tests of this folder import `logs_support`, which importlib mode does not put on the path."""
+"""Lets the tests of this folder import `watch_support` and the scripts, which importlib mode leaves off the path."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "cli"), str(HERE.parents[1] / "scripts")]

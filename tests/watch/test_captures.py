@@ -1,0 +1,101 @@
+"""What watch tells of a capture is what report finds in it; each difference has one of a few reasons, named here."""
+
+from pathlib import Path
+
+import pytest
+from watch_support import ROOT, Listening
+
+from pcapstall.pipeline import Analysis, Options, analyse
+from pcapstall.report.model import FlowReport
+from pcapstall.report.thresholds import parse_thresholds, threshold_ns
+
+FILES = sorted((ROOT / "captures").rglob("capture*.pcap*"))
+THRESHOLDS = parse_thresholds(())
+
+LATER_KNOWN = {
+    ("plaintext-idle/capture.pcap", 2, "ack_ch"): "both sides spoke later, and it was no TLS",
+    ("plaintext-idle/capture_server.pcap", 2, "ack_ch"): "the same",
+    ("segment-lost/capture_server.pcap", 2, "ch_span"): "the first bytes of the hello came last: then it was ack_ch",
+}
+"""Stalls that were told and that the report, which knows all that came later, does not have."""
+
+
+def name(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def watched(path: Path) -> tuple[Listening, Analysis]:
+    heard = Listening()
+    result = heard.watch(str(path))
+    report = analyse([str(path)], Options(all_flows=True))
+    assert result.standing.flows_opened == report.totals.flows
+    assert result.standing.flows_open == result.standing.stalled_now == 0
+    assert result.standing.packets == sum(capture.packets for capture in report.captures)
+    return heard, report
+
+
+def is_second(flow: FlowReport, interval: str) -> bool:
+    """Whether a flow has another stall than the longest one, which the report calls stalled."""
+    length = flow.intervals_ns.get(interval)
+    if length is None:
+        length = flow.open_ns.get(interval)
+    return length is not None and length > threshold_ns(THRESHOLDS, interval) and flow.stalled is not None
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_the_same_flows_stall_and_fail(path: Path) -> None:
+    heard, report = watched(path)
+    rows = {flow.id: flow for flow in report.flows}
+    told = {(line.flow.id, line.flow.stalled) for line in heard.told() if line.flow.stalled is not None}
+    assert {(flow.id, flow.stalled) for flow in rows.values() if flow.stalled is not None} - told == set()
+    for flow_id, interval in told:
+        flow = rows[flow_id]
+        if flow.stalled != interval and not is_second(flow, interval):
+            assert (name(path), flow_id, interval) in LATER_KNOWN
+    failed = {line.flow.id for line in heard.told() if line.event == "failed"}
+    assert failed == {flow.id for flow in rows.values() if flow.failed}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_no_verdict_names_another_party_than_the_report(path: Path) -> None:
+    """It may be less sure: what other flows show later is not known yet."""
+    heard, report = watched(path)
+    rows = {flow.id: flow for flow in report.flows}
+    for line in heard.told():
+        row = rows[line.flow.id]
+        if line.event != "stalled" and line.flow.stalled == row.stalled:
+            assert line.flow.cause in (row.cause, "unknown")
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_each_stall_is_told_once_and_its_end_once(path: Path) -> None:
+    heard, _ = watched(path)
+    for flow_id in {line.flow.id for line in heard.told()}:
+        lines = [line for line in heard.told() if line.flow.id == flow_id]
+        stalled = [line.flow.stalled for line in lines if line.event == "stalled"]
+        assert len(set(stalled)) == len(stalled)
+        assert len([line for line in lines if line.event == "failed"]) <= 1
+        for interval in stalled:
+            assert any(line.event != "stalled" and line.flow.stalled == interval for line in lines), interval
+        for line in lines:
+            if line.event == "stalled":
+                assert line.flow.cause is None
+                length = line.flow.open_ns[line.flow.stalled or ""]
+                assert threshold_ns(THRESHOLDS, line.flow.stalled or "") < length
+
+
+def test_the_story_of_one_flow() -> None:
+    heard = Listening(every_ns=20_000_000_000)
+    heard.watch(str(ROOT / "captures" / "stalled-client-hello" / "capture.pcap"))
+    assert heard.events() == [("stalled", "ack_ch"), ("failed", "ack_ch"), ("went_on", "ack_ch")]
+    first, failed, last = heard.told()
+    assert first.flow.open_ns == {"ack_ch": 1_000_000_001}
+    assert (failed.flow.tls_outcome, failed.flow.closed_by) == ("closed_before_client_hello", "server")
+    assert last.flow.intervals_ns["ack_ch"] == 52_246_868_000
+    assert (last.flow.cause, last.flow.confidence) == ("client_process", "high")
+    assert [line.event for line in heard.lines if line not in list(heard.told())] == [
+        "summary",
+        "summary",
+        "summary",
+        "end",
+    ]
