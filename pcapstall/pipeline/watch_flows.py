@@ -15,6 +15,7 @@ from pcapstall.diagnose.outcome import RACED, Outcome
 from pcapstall.diagnose.pending import Pending
 from pcapstall.diagnose.thresholds import NAMES, NONE, SYN_SYNACK, Thresholds
 from pcapstall.flows.begun import begun_hello
+from pcapstall.flows.bounds import is_half_open
 from pcapstall.flows.flow import HANDED_ON, LIVE, NEVER, Flow
 from pcapstall.flows.queue import Queue
 from pcapstall.flows.table import LINGER_NS, FlowSink
@@ -168,10 +169,10 @@ class WatchedFlows(FlowSink):
         if flow.settled and not intervals.has_open:
             self._leave(story)
             return
-        if left_ns != NEVER:
+        # An unanswered SYN has waited until the next one: only a segment makes it longer, and there may be many.
+        if left_ns != NEVER and not is_half_open(flow):
             self._look_later(story, self.now_ns + left_ns)
-        if left_ns == NEVER or story.open != NONE or story.failed or not flow.ack_ref:
-            # An unanswered SYN has waited until the next one: only a segment makes it longer.
+        if not story.due_ns or story.open != NONE or story.failed:
             self._ask(story)
 
     def _leave(self, story: Story) -> None:
@@ -213,7 +214,10 @@ class WatchedFlows(FlowSink):
     def _end(self, flow: Flow) -> None:
         """A flow is over: what was not told yet of how it ended is told now."""
         self.flows_ended += 1
-        story = self.stories.pop(flow.id, None) or Story(flow)
+        story = self.stories.pop(flow.id, None)
+        if story is None:
+            story = Story(flow)
+            story.met = True
         self.stalled_now.pop(flow.id, None)
         self._measure(flow)
         self._meet(story, self._intervals)
