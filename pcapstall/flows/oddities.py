@@ -33,6 +33,17 @@ def closes(half: HalfFlow, segment: Segment, offset: i64) -> bool:
     return half.acked_offset <= offset <= ahead + AHEAD_LEN
 
 
+def note_reset(half: HalfFlow, segment: Segment, offset: i64) -> None:
+    """Take a RST of ``half``: its first one, or a later one when the one before turned out to be none."""
+    if (half.rst_ref != 0 and not _closed_nothing(half)) or not closes(half, segment, offset):
+        return
+    half.rst_ns = segment.ts_ns
+    half.rst_ref = segment.ref
+    half.rst_offset = offset
+    if half.next_offset > offset:
+        half.rst_offset = half.next_offset
+
+
 def is_absurd_ack(peer: HalfFlow, acked: i64) -> bool:
     """Whether ``acked`` lies so far beyond what ``peer`` sent that it acknowledges nothing (RFC 9293 section 3.10.7.4).
 
@@ -47,14 +58,19 @@ def take_back_resets(flow: Flow) -> bool:
         return False
     found = False
     for half in (flow.opener, flow.answerer):
-        if half.rst_ref == 0 or half.next_offset <= half.rst_offset or half.acked_offset <= half.rst_offset:
-            continue
-        # Bytes far beyond it are another connection's, whose beginning was not captured.
-        if not has_hole_before(half.holes, half.rst_offset + 1):
+        if half.rst_ref != 0 and _closed_nothing(half):
             half.rst_ns = 0
             half.rst_ref = 0
             found = True
     return found
+
+
+def _closed_nothing(half: HalfFlow) -> bool:
+    """Whether the sender of a RST went on after it, and what it sent was acknowledged."""
+    if half.next_offset <= half.rst_offset or half.acked_offset <= half.rst_offset:
+        return False
+    # Bytes far beyond it are another connection's, whose beginning was not captured.
+    return not has_hole_before(half.holes, half.rst_offset + 1)
 
 
 def is_over(flow: Flow) -> bool:

@@ -204,8 +204,13 @@ class FlowTable:
 
     def _open(self, segment: Segment, key: bytes, shared: bytes) -> HalfFlow:
         """Begin a flow with its first segment."""
+        now_ns: i64 = segment.ts_ns
+        if self._opened_ns < now_ns:
+            now_ns = self._opened_ns
+        if now_ns > self._now_ns:
+            self._now_ns = now_ns
         if len(self._flows) >= self.limits.max_flows:
-            self._make_room(segment.ts_ns)
+            self._make_room()
         self._opened += 1
         self._opened_ns = segment.ts_ns
         flow = Flow(key, shared, self._opened, segment.ts_ns, segment.ref)
@@ -228,14 +233,9 @@ class FlowTable:
                 return
             self._tls.leave_unread(flow)
 
-    def _make_room(self, ts_ns: i64) -> None:
+    def _make_room(self) -> None:
         """Let go of the flows that have been idle for longest."""
-        now_ns: i64 = ts_ns
-        if self._opened_ns < now_ns:
-            now_ns = self._opened_ns
-        if now_ns > self._now_ns:
-            self._now_ns = now_ns
-        for flow in longest_idle(self._flows.values(), len(self), ts_ns):
+        for flow in longest_idle(self._flows.values(), len(self), self._now_ns):
             if flow.state == CLOSING:
                 self._hand_on(flow)
             else:

@@ -30,7 +30,7 @@ from pcapstall.flows.flow import (
 from pcapstall.flows.holes import add_hole, fill
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.notes import Notes
-from pcapstall.flows.oddities import UNSEEN_LEN, closes, is_absurd_ack
+from pcapstall.flows.oddities import UNSEEN_LEN, is_absurd_ack, note_reset
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
 
@@ -218,12 +218,7 @@ def _control(half: HalfFlow, segment: Segment, offset: i64, kind: i64) -> i64:
     """SYN, FIN and RST: events, and the sequence number that the first two take."""
     flags: i64 = segment.flags
     if flags & RST != 0:
-        if half.rst_ref == 0 and closes(half, segment, offset):
-            half.rst_ns = segment.ts_ns
-            half.rst_ref = segment.ref
-            half.rst_offset = offset
-            if half.next_offset > offset:
-                half.rst_offset = half.next_offset
+        note_reset(half, segment, offset)
         return kind
     if flags & SYN != 0:
         return _synchronise(half, segment)

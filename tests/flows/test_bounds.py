@@ -39,6 +39,18 @@ class TestMaxFlows:
         feed(table, syn(77, 21 * SECOND), 77)
         assert [flow.key for flow in sink.flows] == [key_of(1, True)]
 
+    @pytest.mark.parametrize("stamp", [0, 1])
+    def test_one_wrong_stamp_does_not_make_the_busiest_the_longest_idle(self, stamp: int) -> None:
+        sink = Kept()
+        table = FlowTable(sink, SECOND, max_flows=10)
+        for number in range(10):
+            feed(table, syn(number, number * SECOND), number)
+        feed(table, syn(0, 20 * SECOND), 0)
+        wrong = syn(77)
+        wrong.packets[0].ns = stamp
+        feed(table, wrong, 77)
+        assert [flow.key for flow in sink.flows] == [key_of(1, True)]
+
     def test_what_is_done_goes_before_what_is_not(self) -> None:
         sink = Kept()
         table = FlowTable(sink, SECOND, max_flows=10)
@@ -228,6 +240,26 @@ class TestResets:
         talk.client(b"thanks")
         flow = only(talk.packets)
         assert (flow.server().rst_ref, flow.server().rst_ns) == (0, 0)
+
+    @pytest.mark.parametrize("expire", [False, True])
+    def test_a_later_one_that_closes_is_not_forgotten_with_it(self, expire: bool) -> None:
+        sink = Kept()
+        table = FlowTable(sink, SECOND)
+        talk = Talk()
+        talk.handshake()
+        talk.client(b"question")
+        talk.server(flags=RST)
+        talk.server(b"answer")
+        talk.client(b"thanks")
+        real = talk.server(flags=RST, after=5 * SECOND)
+        talk.server(flags=RST, after=SECOND)
+        feed(table, talk, 1)
+        if expire:
+            table.expire(talk.ns + 5 * SECOND)
+        table.finish()
+        (flow,) = sink.flows
+        assert (flow.server().rst_ref, flow.server().rst_ns) == (8, real.ns)
+        assert flow.client().rst_ref == 0
 
     def test_bytes_of_another_connection_take_nothing_back(self) -> None:
         talk = Talk()
