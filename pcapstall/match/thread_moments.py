@@ -146,17 +146,4 @@ def _signals(trace: EndTrace, window: Window) -> list[Moment]:
 
 
 def _matters(event: Event) -> bool:
-    return event.text.startswith(
-        (
-            "killed by",
-            "stopped by",
-            "SIGSTOP",
-            "SIGCONT",
-            "SIGTSTP",
-            "SIGKILL",
-            "SIGTERM",
-            "SIGSEGV",
-            "SIGABRT",
-            "SIGINT",
-        )
-    )
+    return event.text.startswith(_TELLING)

@@ -78,6 +78,11 @@ def test_a_thread_in_one_call() -> None:
     assert ("clock_nanosleep", "lasts 50.0 s") in told([EXEC, *BEGINNING, sleep, CLOSE])
 
 
+@pytest.mark.parametrize("signal", ["SIGTSTP", "SIGTTIN", "SIGTTOU"])
+def test_a_signal_that_stops_is_told(signal: str) -> None:
+    assert signal in events([EXEC, *BEGINNING, (1.0, f"--- {signal} {{si_signo={signal}}} ---"), CLOSE])
+
+
 def test_a_thread_in_no_call() -> None:
     everything = [
         (0.01, 'openat(AT_FDCWD, "/x", O_RDONLY) = 9 <0.001>'),
