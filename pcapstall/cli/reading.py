@@ -28,13 +28,27 @@ def check_inputs(captures: tuple[str, ...]) -> None:
 
 
 def read(
-    captures: tuple[str, ...], wanted: Options, before_closing: Callable[[Analysis], None] | None = None
+    captures: tuple[str, ...], wanted: Options, before_closing: Callable[[Analysis, Stop], None] | None = None
 ) -> Analysis:
-    """Analyse ``captures``; Ctrl-C ends the reading, and progress is shown when it takes long."""
+    """Analyse ``captures``; Ctrl-C ends the reading, and progress is shown when it takes long.
+
+    ``before_closing`` gets the analysis while its inputs are open, and a switch of its own: whoever ended the first
+    reading wants what was read, and ends the second one with another Ctrl-C.
+    """
     stop = Stop()
+
+    def look_again(analysis: Analysis) -> None:
+        again = Stop()
+        with terminal.ctrl_c_stops(again):
+            try:
+                if before_closing is not None:
+                    before_closing(analysis, again)
+            finally:
+                again.close()
+
     with terminal.ctrl_c_stops(stop), terminal.Progress() as progress:
         try:
-            return analyse(captures, wanted, stop=stop, progress=progress, stage=stages, before_closing=before_closing)
+            return analyse(captures, wanted, stop=stop, progress=progress, stage=stages, before_closing=look_again)
         finally:
             stop.close()
 

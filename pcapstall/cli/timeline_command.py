@@ -5,6 +5,7 @@ Checks all arguments before anything is read, then reads, picks the flow and ren
 
 import click
 
+from pcapstall.capture.source import Stop
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.main import OK, UNREADABLE_INPUT
 from pcapstall.cli.reading import check_inputs, read
@@ -65,12 +66,12 @@ def command(
     destination.check(output, [*captures, *(file.path for files in given.values() for file in files)])
     made: list[Timeline] = []
 
-    def make(analysis: Analysis) -> None:
+    def make(analysis: Analysis, stop: Stop) -> None:
         from pcapstall.pipeline.timeline import timeline_of
 
         if analysis.captures:
             stages("putting the timeline together")
-            made.append(timeline_of(analysis, the_only_one(analysis.flows, selector), captures, everything))
+            made.append(timeline_of(analysis, the_only_one(analysis.flows, selector), captures, everything, stop))
 
     analysis = read(
         captures,

@@ -30,20 +30,25 @@ def readable_again(captures: Sequence[str]) -> bool:
 
 
 def packets_of(flow: Flow, captures: Sequence[str], stop: Stop | None = None) -> tuple[list[Packet], str]:
-    """The packets of ``flow``, and what is missing of them, as a sentence; empty when nothing is."""
+    """The packets of ``flow``, and what is missing of them, as a sentence; empty when nothing is.
+
+    Its endpoints' packets from its first frame to its last one are its own, whatever their stamps say.
+    """
     if not readable_again(captures):
         return _noted(flow), "A pipe cannot be read again: of its packets only those of a slow handshake are known."
     found: list[Packet] = []
     cursor = open_captures(list(captures), stop)
     decoder = Decoder()
     segment = decoder.segment
+    begun, over = False, False
     try:
-        while cursor.next():
+        while not over and cursor.next():
+            begun, over = begun or cursor.ref == flow.first_ref, cursor.ref == flow.last_ref
             segment.ts_ns, segment.ref, segment.interface = cursor.ts_ns, cursor.ref, cursor.interface
             if decoder.decode(cursor.buf, cursor.start, cursor.caplen, cursor.origlen, cursor.linktype) != TCP:
                 continue
             key = segment.key
-            if (key != flow.key and key != flow.answer_key) or not flow.first_ns <= segment.ts_ns <= flow.last_ns:
+            if not begun or (key != flow.key and key != flow.answer_key):
                 continue
             if len(found) >= MAX_PACKETS:
                 return found, f"Only the first {MAX_PACKETS} packets of the flow are looked at."
@@ -61,6 +66,8 @@ def packets_of(flow: Flow, captures: Sequence[str], stop: Stop | None = None) ->
                     int(segment.link_interface if segment.link_interface >= 0 else segment.interface),
                 )
             )
+        if cursor.stopped and not over:
+            return found, "Reading was stopped: of the flow's packets only those that were read by then are looked at."
     finally:
         cursor.close()
     return found, ""

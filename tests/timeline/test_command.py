@@ -5,14 +5,21 @@ import io
 import json
 import os
 import re
+import signal
+import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pcapstall.capture.source import Stop
 from pcapstall.cli.main import main
+from pcapstall.flows.flow import Flow
+from pcapstall.match.packet_moments import Packet
+from pcapstall.pipeline import timeline as timeline_module
+from pcapstall.pipeline.scan import Scan
 from pcapstall.report.render import FORMATS
 
 Golden = Callable[[str, str], None]
@@ -46,6 +53,18 @@ def timeline(capsys: Output, *arguments: str, code: int = 0) -> str:
 def rows(capsys: Output, *arguments: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(timeline(capsys, *arguments, "-f", "json"))["rows"]
     return found
+
+
+def set_back(capture: bytes, seconds: int) -> bytes:
+    """A little-endian pcap of which the second half of the records is stamped so much earlier."""
+    starts, at = [], 24
+    while at < len(capture):
+        starts.append(at)
+        at += 16 + struct.unpack_from("<I", capture, at + 8)[0]
+    made = bytearray(capture)
+    for start in starts[len(starts) // 2 :]:
+        struct.pack_into("<I", made, start, struct.unpack_from("<I", capture, start)[0] - seconds)
+    return bytes(made)
 
 
 def place(found: list[dict[str, Any]], event: str, actor: str = "") -> int:
@@ -254,6 +273,46 @@ class TestWhatThereIs:
         assert made["notices"] == [
             "A pipe cannot be read again: of its packets only those of a slow handshake are known."
         ]
+
+    def test_packets_behind_a_step_of_the_clock(self, capsys: Output, tmp_path: Path) -> None:
+        """The clock is set back in the middle of the flow: its last packet is stamped before its first."""
+        stepped = tmp_path / "stepped.pcap"
+        stepped.write_bytes(set_back(Path(CAPTURE).read_bytes(), 3600))
+        before, after = (
+            {frame for row in rows(capsys, path, "--flow", FLOW, "--all") for frame in row["frames"]}
+            for path in (CAPTURE, str(stepped))
+        )
+        assert after == before != set()
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_ctrl_c_ends_the_second_reading(
+        self, number: int, capsys: Output, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read = timeline_module.packets_of
+
+        def interrupted(flow: Flow, captures: Sequence[str], stop: Stop | None = None) -> tuple[list[Packet], str]:
+            os.kill(os.getpid(), number)
+            return read(flow, captures, stop)
+
+        monkeypatch.setattr(timeline_module, "packets_of", interrupted)
+        made = json.loads(timeline(capsys, CAPTURE, "--flow", FLOW, "-f", "json"))
+        assert made["rows"] == []
+        assert made["notices"] == [
+            "Reading was stopped: of the flow's packets only those that were read by then are looked at."
+        ]
+
+    def test_ctrl_c_in_the_first_reading_leaves_the_second_alone(
+        self, capsys: Output, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ended = Scan.end
+
+        def interrupted(scan: Scan) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            ended(scan)
+
+        expected = rows(capsys, CAPTURE, "--flow", FLOW)
+        monkeypatch.setattr(Scan, "end", interrupted)
+        assert rows(capsys, CAPTURE, "--flow", FLOW) == expected
 
     def test_a_line_without_a_time_is_told_below(self, capsys: Output, tmp_path: Path) -> None:
         log = tmp_path / "a.log"
