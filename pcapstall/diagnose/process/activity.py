@@ -155,9 +155,12 @@ def _in_no_call(scene: Scene, thread: Thread, activity: Activity) -> Doing:
 
 
 def _in_waits(scene: Scene, thread: Thread, waits: list[Spent]) -> Doing:
-    count = sum(int(spent.count) for spent in waits)
-    longest = max(waits, key=lambda spent: int(spent.longest_ns))
-    about = waits[0].about() or "descriptors without this one"
+    shown = [spent for spent in waits if int(spent.total_ns) * 100 > scene.length_ns] or waits[:1]
+    count = sum(int(spent.count) for spent in shown)
+    longest = max(shown, key=lambda spent: int(spent.longest_ns))
+    about = shown[0].about() or "descriptors without this one"
+    if len({spent.about() for spent in shown}) > 1:
+        about += " and others"
     text = f"{_name(thread)} waited {count} times on {about}, at most {format_span(int(longest.longest_ns))} each"
     lines = (int(waits[0].first_line), int(longest.longest_line), int(waits[0].last_line))
     own_ns = sum(int(wait.end_ns - wait.start_ns) for wait in scene.waits() if wait.thread.number == thread.number)

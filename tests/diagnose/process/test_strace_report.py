@@ -1,8 +1,15 @@
 """What a report says of the strace itself, and of the threads beside the one that was late."""
 
 import re
+from types import SimpleNamespace
+from typing import cast
 
+from hypothesis import given
+from hypothesis import strategies as st
 from process_support import HELLO, line, shown, silent_client, strace, told
+
+from pcapstall.diagnose.process.scene import Scene
+from pcapstall.diagnose.process.stages import add_up
 
 EXECVE = (-1.0, 'execve("/usr/bin/client", ["client"], 0x7ffe /* 5 vars */) = 0 <0.000100>')
 SOCKET = (-0.1, "socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 5 <0.000010>")
@@ -32,6 +39,32 @@ def test_what_other_threads_did_is_told_with_their_lines() -> None:
     assert len(polls.strace) == 2
     assert all(re.search(r":\d+$", place) for place in [*polls.strace, *other.strace])
     assert not [item for item in row.evidence if "hread 8" in item.text], "the table says it"
+
+
+def test_a_call_on_the_socket_itself_is_said_to_be_on_this_socket() -> None:
+    waiting = (0.0110, "recvfrom(5, 0x7ffc, 1, 0, NULL, NULL) = -1 EAGAIN (Timed out) <2.990000>")
+    row, _ = told(silent_client(), strace([EXECVE, SOCKET, CONNECT, waiting, WRITE]), "client")
+    assert "was in recvfrom on this socket (descriptor 5) for 3.0 s" in (row.verdict or "")
+    assert row.threads is not None
+    assert row.threads[0].longest_call == "recvfrom on this socket"
+
+
+def test_without_durations_nobody_says_how_long_a_thread_was_in_no_call() -> None:
+    row, _ = told(silent_client(), re.sub(r" <[\d.]+>$", "", strace(CALLS), flags=re.MULTILINE), "client")
+    assert row.threads is not None
+    assert [thread.off_syscall_ns for thread in row.threads] == [None]
+
+
+@given(
+    st.lists(st.integers(-(10**9), 5 * 10**9), min_size=1, max_size=4), st.booleans(), st.sampled_from([None, 0, 10**6])
+)
+def test_stages_add_up_whatever_the_clocks_say(lengths: list[int], written: bool, error_ns: int | None) -> None:
+    offset = None if error_ns is None else SimpleNamespace(error_ns=error_ns)
+    scene = cast(Scene, SimpleNamespace(length_ns=3 * 10**9, offset=offset))
+    stages = add_up(scene, [(str(at), length) for at, length in enumerate(lengths)], written)
+    assert sum(stages.values()) == scene.length_ns
+    assert min(stages.values()) >= 0
+    assert "left" not in stages or (written and stages["left"] > (error_ns or 0))
 
 
 def test_a_strace_without_times_says_so_in_the_report_and_with_the_verdict() -> None:
