@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from pcapstall.core.frames import file_of
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.capture_point import Point
 from pcapstall.diagnose.clocks import Clocks
@@ -180,7 +181,7 @@ class Case:
             found.append((MEDIUM, "knowing where the capture was taken (--at)"))
         if misses_bytes(self.flow.client()) or misses_bytes(self.flow.server()) or self.history.sacks_unseen():
             found.append((MEDIUM, "a capture that lacks no packets"))
-        elif self.flow.first_ref >> 40 in self.surroundings.doubtful_files:
+        elif file_of(self.flow.first_ref) in self.surroundings.doubtful_files:
             found.append((MEDIUM, "a capture that dropped no packets and whose clock did not step"))
         if self.flow.flags & FLAG_NOTES_CUT:
             found.append((MEDIUM, "a capture of this connection alone"))

@@ -241,3 +241,23 @@ def test_each_packet_twice_in_one_capture_changes_nothing(name: str, side: int, 
     assert [(pair.to_server, pair.to_client) for pair in report.pairs] == [
         (pair.to_server, pair.to_client) for pair in expected.pairs
     ]
+
+
+@pytest.mark.parametrize("ttl", [62, 64])
+def test_a_refusal_seen_midway_is_not_taken_for_the_servers_own(ttl: int, tmp_path: Path) -> None:
+    """The RST comes to the second capture 10 ms behind the SYN: whoever sent it was not there."""
+    client, server = both("refused")
+    late = read(server)
+    for record in late:
+        if record.packet.data[record.packet.tcp + 13] & 0x04:
+            record.ns += 10_000_000
+            record.packet.put(22, 1, ttl)
+    came = read(client)
+    for record in came:
+        record.ns += 10_000_000 if record.packet.data[record.packet.tcp + 13] & 0x04 else 0
+    report = compared(write(tmp_path / "c.pcap", came), write(tmp_path / "m.pcap", sorted(late, key=lambda r: r.ns)))
+    assert report.pairs
+    for pair in report.pairs:
+        assert (pair.cause, pair.reason, pair.confidence) == ("unknown", "refused", "medium")
+        assert pair.would_settle
+        assert not any("own end" in fact.text for fact in pair.evidence)

@@ -6,6 +6,7 @@ The limits that hold for all verdicts on two captures; what the verdicts are is 
 from collections.abc import Sequence
 from typing import Final
 
+from pcapstall.core.frames import file_of
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import History
@@ -47,7 +48,7 @@ def _caps(case: Case, where: str, cause: str, decides: bool) -> list[tuple[str, 
         or _acknowledges_unseen(case.history)
     ):
         found.append((MEDIUM, f"a capture at the {where} that lacks no packets"))
-    elif flow.first_ref >> 40 in case.surroundings.doubtful_files:
+    elif file_of(flow.first_ref) in case.surroundings.doubtful_files:
         found.append((MEDIUM, f"a capture at the {where} that dropped no packets and whose clock did not step"))
     noted = case.history.segs
     if flow.flags & FLAG_NOTES_CUT and decides and (not flow.settled or not noted or noted[-1].ns < case.end_ns):

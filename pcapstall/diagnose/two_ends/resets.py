@@ -5,9 +5,13 @@ The one thing about a RST that no single capture can show for certain.
 
 from typing import Final
 
+from pcapstall.core.frames import file_of
+from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.engine import diagnose
 from pcapstall.diagnose.outcome import REFUSED
+from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.two_ends import losses
+from pcapstall.diagnose.two_ends.caps import capped
 from pcapstall.diagnose.two_ends.pieces import FOREIGN, Piece
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_of
@@ -64,19 +68,41 @@ def own_reset(scene: Scene) -> TwoVerdict | None:
             return None
         left, came = (piece, piece.partner) if by_client == at_client else (piece.partner, piece)
         refs = (left.seg.ref,), (came.seg.ref,)
-        fact = TwoFact(
-            f"The RST left the {_SIDE[by_client]}'s own end and came to the {_OTHER[by_client]}: nothing on the path "
-            f"sent it.",
-            *(refs if by_client else refs[::-1]),
-        )
+        fact = TwoFact(_whence(scene, left.seg), *(refs if by_client else refs[::-1]))
         facts = [fact, *(fact_of(one, by_client) for one in verdict.evidence), *losses.summary(scene)]
         cause, confidence, sentence, settle = verdict.cause, verdict.confidence, verdict.sentence, verdict.would_settle
         named = verdict.named_side
-        if scene.client.outcome.tcp == REFUSED:
+        if scene.client.outcome.tcp == REFUSED and _is_servers_host(scene, left.seg):
             cause, confidence, settle, named = SERVER_KERNEL, HIGH, "", None
             sentence = "the server's own host answered the SYN with RST: nothing listens there, or its firewall refuses"
+        confidence, lacking = capped(scene, confidence, cause, (by_client,))
+        settle = "" if confidence == HIGH else settle or lacking
         return TwoVerdict(cause, verdict.reason, confidence, sentence, facts, settle, {}, named)
     return None
+
+
+def _whence(scene: Scene, rst: Seg) -> str:
+    """Where the RST came from, as far as the place of the capture nearer to its sender tells."""
+    side, other = _SIDE[rst.from_client], _OTHER[rst.from_client]
+    at_host = scene.case_at(rst.from_client).captured_at(rst.from_client)
+    if at_host or (not rst.from_client and _is_servers_host(scene, rst)):
+        return f"The RST left the {side}'s own end and came to the {other}: nothing on the path sent it."
+    return (
+        f"The RST passed the capture on the {side}'s side and came to the {other}: nothing between the two captures "
+        f"sent it. That capture is not known to be at the {side} itself."
+    )
+
+
+def _is_servers_host(scene: Scene, rst: Seg) -> bool:
+    """Whether the second capture was taken at the host that sent ``rst``: by its handshakes, else by the SYN, which was
+    routed, and the answer, which was not and came as fast as only the capturing host answers."""
+    case = scene.server
+    if case.point != capture_point.UNKNOWN or case.point_confidence is not None:
+        return case.point == capture_point.SERVER
+    syn = next((seg for seg in reversed(case.history.client) if seg.is_syn and seg.ns <= rst.ns), None)
+    if syn is None or rst.ns - syn.ns >= capture_point.LOCAL_NS:
+        return False
+    return capture_point.with_ttls((capture_point.UNKNOWN, None), syn.ttl, rst.ttl)[0] == capture_point.SERVER
 
 
 def _ending_reset(scene: Scene, at_client: bool) -> Piece | None:
@@ -120,4 +146,4 @@ def _other_reset(scene: Scene, at_client: bool) -> TwoFact:
 def _doubtful(scene: Scene, at_client: bool) -> bool:
     """Whether the capture at the end that should have sent it lacks packets."""
     case = scene.case_at(at_client)
-    return case.flow.first_ref >> 40 in case.surroundings.doubtful_files
+    return file_of(case.flow.first_ref) in case.surroundings.doubtful_files
