@@ -1,5 +1,9 @@
 """Which flows of two captures are one connection: by numbers that it keeps, never by a guess."""
 
+import sys
+from types import FrameType
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -111,3 +115,55 @@ def test_no_flow_is_paired_twice_or_lost(
     assert sorted(right) == list(range(1, len(theirs) + 1))
     turned = pair_flows(there, here)
     assert sorted((b, a, way) for a, b, way in found(turned)) == sorted(found(pairing))
+
+
+def calls(here: list[Flow], there: list[Flow]) -> int:
+    """How many functions are called to pair them."""
+    count = 0
+
+    def count_one(_frame: FrameType, event: str, _arg: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count_one)
+    try:
+        pair_flows(here, there)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+SCANS = {
+    "one number": lambda number: flow(number, 7, host=number // 256),
+    "one number, translated": lambda number: flow(number, 7, host=number // 256 + 100 * (number % 2)),
+    "other answers": lambda number: flow(number, 7, number, host=number // 256),
+}
+"""What a scan that sends all of its SYNs with one number leaves in the capture at the client."""
+
+
+@pytest.mark.parametrize("kind", SCANS)
+def test_the_work_grows_as_the_flows_do_though_all_have_one_number(kind: str) -> None:
+    def work(count: int) -> int:
+        here = [SCANS[kind](number) for number in range(1, count)]
+        there = [flow(number, 7, 10_000 + number, host=50 + number // 256) for number in range(1, count)]
+        there += [flow(number, 7, host=number // 256) for number in range(count, 2 * count)]
+        return calls(here, there)
+
+    assert work(800) < 3 * work(400)
+
+
+def test_candidates_are_few_and_kept_once() -> None:
+    here = [flow(number, 7, host=1) for number in range(1, 100)]
+    there = [flow(number, 7, host=2) for number in range(1, 100)]
+    pairing = pair_flows(here, there)
+    assert not pairing.pairs
+    assert {len(lone.candidates) for lone in [*pairing.client_only, *pairing.server_only]} == {16}
+    assert len({id(lone.candidates) for lone in pairing.client_only}) == 1
+
+
+def test_what_one_knows_and_what_another_knows_need_not_be_the_same() -> None:
+    """Nothing that both know differs; each of the other's flows is contradicted by something else."""
+    mine = [flow(1, 7, 9, b"a")]
+    assert found(pair_flows(mine, [flow(1, 7, 8), flow(2, 7, random=b"b"), flow(3, 7)])) == [(1, 3, BY_CLIENT_ISN)]
+    assert found(pair_flows(mine, [flow(1, 7, 8), flow(2, 7, random=b"b")])) == []

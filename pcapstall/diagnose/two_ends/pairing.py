@@ -17,6 +17,7 @@ BY_RANDOM: Final = "client_random"
 BY_CLIENT_ISN: Final = "client_isn"
 BY_SERVER_ISN: Final = "server_isn"
 
+CANDIDATES_MAX: Final = 16
 UNKNOWN: Final = -1
 _MASK: Final = 0xFFFF_FFFF
 
@@ -36,13 +37,15 @@ class Signature:
         """Both initial sequence numbers."""
         return self.client_isn, self.server_isn
 
-    def contradicts(self, other: "Signature") -> bool:
-        """Whether something that both know differs."""
-        return (
-            _differ(self.client_isn, other.client_isn)
-            or _differ(self.server_isn, other.server_isn)
-            or bool(self.random and other.random and self.random != other.random)
-        )
+    @property
+    def known(self) -> tuple[bool, bool, bool]:
+        """Which of the three are known."""
+        return self.client_isn != UNKNOWN, self.server_isn != UNKNOWN, bool(self.random)
+
+    def told(self, by: tuple[bool, ...]) -> tuple[object, ...]:
+        """What those of the three say that ``by`` asks for."""
+        three = (self.client_isn, self.server_isn, self.random)
+        return tuple(value for value, wanted in zip(three, by, strict=True) if wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Unpaired:
 
     flow: Flow
     candidates: tuple[Flow, ...] = ()
-    """Flows of the other capture that it may be."""
+    """Flows of the other capture that it may be, the first `CANDIDATES_MAX` of them."""
 
 
 @dataclass(slots=True)
@@ -93,6 +96,7 @@ def pair_flows(client: Sequence[Flow], server: Sequence[Flow]) -> Pairing:
 
 
 _Key = Callable[[Signature], Hashable]
+_Known = tuple[Flow, Signature]
 
 
 class _Pairer:
@@ -120,44 +124,40 @@ class _Pairer:
 
     def _pass(self, way: str, key: _Key) -> None:
         """Pair what has the same ``key``, one flow of each capture."""
-        right: dict[Hashable, list[tuple[Flow, Signature]]] = defaultdict(list)
+        right: dict[Hashable, list[_Known]] = defaultdict(list)
         for flow, known in self._right.values():
             if (value := key(known)) is not None:
                 right[value].append((flow, known))
-        wanted: dict[Hashable, list[tuple[Flow, Signature]]] = defaultdict(list)
+        wanted: dict[Hashable, list[_Known]] = defaultdict(list)
         for flow, known in self._left.values():
             if (value := key(known)) is not None and value in right:
                 wanted[value].append((flow, known))
         for value, mine in wanted.items():
             self._settle(way, mine, right[value])
 
-    def _settle(self, way: str, mine: list[tuple[Flow, Signature]], theirs: list[tuple[Flow, Signature]]) -> None:
+    def _settle(self, way: str, mine: list[_Known], theirs: list[_Known]) -> None:
         if way in (BY_CLIENT_ISN, BY_SERVER_ISN):
             # One number of 32 bits is enough only while nothing speaks against it.
-            mine = [one for one in mine if any(not one[1].contradicts(other[1]) for other in theirs)]
-            theirs = [other for other in theirs if any(not one[1].contradicts(other[1]) for one in mine)]
+            mine, theirs = _fitting(mine, theirs), _fitting(theirs, mine)
         if not mine or not theirs:
             return
         if len(mine) == len(theirs) == 1:
             self._take(mine[0][0], theirs[0][0], way)
             return
         # Copies of a connection on both sides of a translation, in one capture: the untranslated one is the same.
-        for flow, _ in mine:
-            same = [other for other, _ in theirs if client_key(other) == client_key(flow) and other.id in self._right]
-            rivals = [one for one, _ in mine if client_key(one) == client_key(flow)]
-            if len(same) == 1 and len(rivals) == 1:
-                self._take(flow, same[0], way)
+        here, there = _by_key(mine), _by_key(theirs)
+        for key, flows in here.items():
+            same = there.get(key, [])
+            if len(flows) == len(same) == 1:
+                self._take(flows[0], same[0], way)
         left = [flow for flow, _ in mine if flow.id in self._left]
         over = [other for other, _ in theirs if other.id in self._right]
         if len(left) == len(over) == 1 and len(mine) == len(theirs):
             self._take(left[0], over[0], way)
             return
-        for flow in left:
-            if over:
-                self._maybe_left[flow.id] = tuple(over)
-        for other in over:
-            if left:
-                self._maybe_right[other.id] = tuple(left)
+        if left and over:
+            self._maybe_left.update(dict.fromkeys((flow.id for flow in left), tuple(over[:CANDIDATES_MAX])))
+            self._maybe_right.update(dict.fromkeys((other.id for other in over), tuple(left[:CANDIDATES_MAX])))
 
     def _take(self, client: Flow, server: Flow, way: str) -> None:
         self._pairs.append(Pair(client, server, way))
@@ -168,5 +168,28 @@ def _isn(base_seq: int, handshake: bool) -> int:
     return (base_seq - 1) & _MASK if handshake and base_seq >= 0 else UNKNOWN
 
 
-def _differ(one: int, other: int) -> bool:
-    return UNKNOWN not in (one, other) and one != other
+def _by_key(known: Sequence[_Known]) -> dict[bytes, list[Flow]]:
+    found: dict[bytes, list[Flow]] = defaultdict(list)
+    for flow, _ in known:
+        found[client_key(flow)].append(flow)
+    return found
+
+
+def _fitting(mine: list[_Known], theirs: list[_Known]) -> list[_Known]:
+    """Those of ``mine`` that agree with one of ``theirs`` in all that both know. By what is known and asked, so that
+    not each is compared with each: a scan may send all of its SYNs with one number."""
+    told: dict[tuple[tuple[bool, ...], tuple[bool, ...]], set[tuple[object, ...]]] = defaultdict(set)
+    kinds = {other.known for _, other in theirs}
+    asking = {one.known for _, one in mine}
+    for _, other in theirs:
+        for asked in asking:
+            told[other.known, asked].add(other.told(_in_both(other.known, asked)))
+    return [
+        (flow, one)
+        for flow, one in mine
+        if any(one.told(_in_both(kind, one.known)) in told[kind, one.known] for kind in kinds)
+    ]
+
+
+def _in_both(one: tuple[bool, ...], other: tuple[bool, ...]) -> tuple[bool, ...]:
+    return tuple(here and there for here, there in zip(one, other, strict=True))
