@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from pcapstall.capture.captures import Captures, open_captures
+from pcapstall.capture.ring import BATCH_NS
 from pcapstall.capture.source import Stop
 from pcapstall.core.endpoints import format_endpoint
 from pcapstall.core.errors import InputError
@@ -99,6 +100,8 @@ class _Watcher(Listener):
         self._now_ns = 0
         self._ahead_ns = 0
         """The stamp of a record that was far ahead of the one before; 0 when it was not."""
+        self._behind_ns = 0
+        """What may still come that is so much older than what has come."""
         self.due_ns = 0
 
     def run(self, cursor: Captures) -> None:
@@ -120,6 +123,7 @@ class _Watcher(Listener):
     def look(self, now_ns: int) -> None:
         """A record of ``now_ns`` comes."""
         self._clock.seen(now_ns)
+        now_ns -= self._behind_ns
         if self._ahead_ns:
             now_ns = min(now_ns, self._ahead_ns)
             self._ahead_ns = 0
@@ -141,8 +145,8 @@ class _Watcher(Listener):
         if last_ns and last_ns < self._now_ns - AHEAD_NS and not self._ahead_ns:
             self._set_back(last_ns)
         now_ns = self._clock.now_ns()
-        if now_ns is not None and now_ns > self._now_ns:
-            self._advance(now_ns)
+        if now_ns is not None and now_ns - self._behind_ns > self._now_ns:
+            self._advance(now_ns - self._behind_ns)
 
     def captures(self) -> list[CaptureReport]:
         """What was read so far of each."""
@@ -196,11 +200,15 @@ class _Watcher(Listener):
             self._swept_ns = now_ns
             self._table.expire(now_ns)
             self._flows.sweep(now_ns)
+            if not self._behind_ns and self.cursor is not None:
+                # dumpcap writes what it has of one interface, then what it has of the next.
+                if any(len(info.interfaces) > 1 for info in self.cursor.infos()):
+                    self._behind_ns = BATCH_NS
         if self._every_ns and now_ns >= self._next_standing_ns:
             if self._next_standing_ns:
                 self._tell(self.stand("summary"))
             self._next_standing_ns = now_ns - now_ns % self._every_ns + self._every_ns
-        self.due_ns = min(self._swept_ns + self.sweep_ns, self._flows.due_ns)
+        self.due_ns = min(self._swept_ns + self.sweep_ns, self._flows.due_ns) + self._behind_ns
 
 
 @contextmanager

@@ -1,9 +1,10 @@
 """What watch tells of a capture is what report finds in it; each difference has one of a few reasons, named here."""
 
+import struct
 from pathlib import Path
 
 import pytest
-from watch_support import ROOT, Listening
+from watch_support import MS, ROOT, START_NS, Listening, flow
 
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.report.model import FlowReport
@@ -99,3 +100,36 @@ def test_the_story_of_one_flow() -> None:
         "summary",
         "end",
     ]
+
+
+def block(kind: int, body: bytes) -> bytes:
+    """A block of pcapng."""
+    length = struct.pack("<I", 12 + len(body))
+    return struct.pack("<I", kind) + length + body + length
+
+
+def packet_block(interface: int, ns: int, data: bytes) -> bytes:
+    body = struct.pack("<IIIII", interface, ns >> 32, ns & 0xFFFFFFFF, len(data), len(data))
+    return block(6, body + data + b"\0" * (-len(data) % 4))
+
+
+def test_interfaces_in_batches_are_no_stall(tmp_path: Path) -> None:
+    """As dumpcap writes two interfaces: what one of them has of 1.5 s, then what the other has of the same time."""
+    busy = [packet for number in range(30) for packet in flow(number, START_NS + number * 100 * MS)]
+    other = flow(90, START_NS + 1200 * MS, late_ns=500 * MS)
+    stalls = flow(91, START_NS + 200 * MS, late_ns=5000 * MS)
+    records = sorted(
+        ((ns - START_NS) // (1500 * MS), interface, ns, record)
+        for interface, packets in enumerate(([*busy], [*other, *stalls]))
+        for ns, record in packets
+    )
+    path = tmp_path / "batches.pcapng"
+    interface_block = block(1, struct.pack("<HHIHHB3x", 1, 0, 0, 9, 1, 9))  # Ethernet, stamps in nanoseconds
+    path.write_bytes(
+        block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+        + interface_block * 2
+        + b"".join(packet_block(interface, ns, record[16:]) for _, interface, ns, record in records)
+    )
+    heard = Listening()
+    assert heard.watch(str(path)).standing.flows_opened == 32
+    assert heard.events() == [("stalled", "ack_ch"), ("went_on", "ack_ch")]
