@@ -16,6 +16,7 @@ from pcapstall.flows.flow import Flow
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.pipeline import analysis as module
 from pcapstall.pipeline.collect import Collector
+from pcapstall.pipeline.given import GivenFile
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import render
 from pcapstall.report.thresholds import parse_thresholds
@@ -227,6 +228,20 @@ def test_too_many_failed_flows_are_counted_and_not_shown(tmp_path: Path, monkeyp
     assert analysis.healthy.flows == 0
     assert analysis.warnings == ["900 more flows are counted but not shown: there are too many"]
     assert text(analysis).startswith("1000 of 1000 flows stalled")
+
+
+def test_flows_that_logs_may_be_about_are_counted_and_let_go(tmp_path: Path) -> None:
+    """A log changes nothing in what is kept, shown and said of flows; lines are found of those that were let go."""
+    log = tmp_path / "a.log"
+    log.write_text("1970-01-01T00:00:41Z of 10.0.0.1:50000\n1970-01-01T00:00:01Z of 10.0.0.1:400\n")
+    path = write(tmp_path / "a.pcap", flood(1, 10_000, 1000) + handshake(40 * SECOND, 50_000))
+    without, made = (analyse([path], Options(max_flows=500, logs=logs)) for logs in ([], [GivenFile(str(log), None)]))
+    assert (made.warnings, made.healthy, made.totals) == (without.warnings, without.healthy, without.totals)
+    assert made.findings is not None
+    assert without.findings is not None
+    assert len(made.findings._candidates) == len(without.findings._candidates) < 600
+    assert [flow.id for flow in made.flows] == [flow.id for flow in without.flows]
+    assert made.logs[0].about_flows == 2
 
 
 def test_within_bounds_nothing_is_said(tmp_path: Path) -> None:

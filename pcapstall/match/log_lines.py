@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pcapstall.core.endpoints import format_address
-from pcapstall.flows.flow import Flow
 from pcapstall.logs.endpoints import Endpoint, endpoints_in, fold
 from pcapstall.logs.lines import LogFile, LogLine
 from pcapstall.logs.stamps import ABSOLUTE, ELAPSED, Stamp
@@ -51,14 +50,14 @@ class Placed:
 class Lives:
     """The flows by their endpoints, and when each server's flows lived."""
 
-    def __init__(self, flows: Iterable[Flow]) -> None:
-        self.clients: dict[Endpoint, list[Flow]] = {}
-        self.servers: dict[Endpoint, list[Flow]] = {}
+    def __init__(self, flows: Iterable[Outline]) -> None:
+        self.clients: dict[Endpoint, list[Outline]] = {}
+        self.servers: dict[Endpoint, list[Outline]] = {}
         self._spans: dict[Endpoint, tuple[list[int], list[int]]] = {}
         self.first_ns = 0
         self.last_ns = 0
         for flow in flows:
-            end = End(Outline(flow), True)
+            end = End(flow, True)
             self.clients.setdefault(_folded(end.local), []).append(flow)
             self.servers.setdefault(_folded(end.peer), []).append(flow)
             self.first_ns = min(self.first_ns or flow.first_ns, flow.first_ns)
@@ -204,7 +203,7 @@ def lines_of_flows(file: LogFile, clock: LogClock, lives: Lives) -> dict[int, li
     return found
 
 
-def _at(flows: Sequence[Flow], ns: int | None, clock: LogClock) -> list[Flow]:
+def _at(flows: Sequence[Outline], ns: int | None, clock: LogClock) -> list[Outline]:
     """Of flows with one endpoint those that lived at ``ns``, or about then; all when that says nothing."""
     flows = list({int(flow.id): flow for flow in flows}.values())
     if ns is None or (clock.error_ns is None and len(flows) == 1):

@@ -1,7 +1,7 @@
-"""What is kept of every flow, also of those that are counted and let go, so that a socket can be found to be its end.
+"""What is kept of every flow, also of those that are counted and let go, for sockets and lines of logs to be found its.
 
 Compiled, since it is made of each flow: some 400 bytes with its place in `Outlines`. Which socket it is, `matching`
-decides.
+decides, and which lines are about it, `log_lines`.
 """
 
 from typing import Final
@@ -31,6 +31,8 @@ class Outline:
         """Packed address and port."""
         self.server: bytes = key[half:-4] + key[-2:]
         self.id: i64 = flow.id
+        self.first_ns: i64 = flow.first_ns
+        self.last_ns: i64 = flow.last_ns
         self.random: bytes = b""
         """The first `RANDOM_MIN` bytes; empty without a ClientHello."""
         message = flow.hello_message
@@ -88,6 +90,17 @@ class Outlines:
         if outline.random:
             outline.next_of_random = self.by_random.get(outline.random)
             self.by_random[outline.random] = outline
+
+    def all(self) -> list[Outline]:
+        """All of them, in the order of their flows' first frames."""
+        found: list[tuple[i64, Outline]] = []
+        for last in self.by_client.values():
+            outline: Outline | None = last
+            while outline is not None:
+                found.append((outline.id, outline))
+                outline = outline.next_of_client
+        found.sort()
+        return [outline for _, outline in found]
 
     def of_client(self, endpoint: bytes) -> list[Outline]:
         """Those whose client has this address and port."""

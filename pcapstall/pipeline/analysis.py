@@ -106,9 +106,9 @@ def analyse(
     options = options or Options()
     stage("opening the captures")
     straces, logs = _open_straces(options.straces), _open_logs(options.logs)
-    # Lines are matched with all flows, so that none is taken for another that was counted and let go.
-    collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows or logs is not None)
-    collector.outlined = straces is not None
+    collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows)
+    # Matched with all flows, so that none is taken for another that was counted and let go.
+    collector.outlined = straces is not None or logs is not None
     findings = Findings(collector, options.at, options.tls_ports, options.all_flows, straces, logs)
     cursor = open_captures(list(captures), stop)
     if progress is not None:

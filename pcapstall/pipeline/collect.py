@@ -35,7 +35,7 @@ class Collector(FlowSink):
         self.kept: list[Flow] = []
         """Flows that are, or may be, shown; in the order in which they ended."""
         self.outlined: bool = False
-        """Whether sockets of straces will be matched with the flows."""
+        """Whether sockets of straces, or lines of logs, will be matched with the flows."""
         self.outlines: Outlines = Outlines()
         """Then: all flows, in outline."""
         self.counted: LengthTally = LengthTally()

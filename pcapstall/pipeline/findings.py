@@ -40,7 +40,7 @@ class Findings:
         logs: "Logs | None" = None,
     ) -> None:
         self._show_all = show_all
-        """Whether flows that neither stalled nor failed are shown; they may be kept only to be matched."""
+        """Whether flows that neither stalled nor failed are shown."""
         self.straces = straces
         self.logs = logs
         self._collector = collector
@@ -97,7 +97,7 @@ class Findings:
         if self.straces is not None:
             self.straces.match(collector.outlines)
         if self.logs is not None:
-            self.logs.match(collector.kept, self.straces)
+            self.logs.match(collector.outlines, self.straces)
         for flow in self._candidates:
             stalled = self._judge(flow)
             if stalled or self._outcome.failed or self._show_all:

@@ -3,7 +3,7 @@
 Lines are shown and never judged: no verdict comes from here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from pcapstall.core.errors import InputError
@@ -15,6 +15,7 @@ from pcapstall.logs.stamps import KIND_NAMES
 from pcapstall.match.log_clock import BY_STRACE, LogClock
 from pcapstall.match.log_lines import FlowLines, InTime, Lives, Placed, clock_of, lines_of_flows, place
 from pcapstall.match.log_writes import clock_by_writes, keys_of
+from pcapstall.match.outline import Outlines
 from pcapstall.pipeline.given import GivenFile, files_of
 from pcapstall.pipeline.straces import Straces
 from pcapstall.report.model import FlowReport, LogLineReport, LogReport
@@ -51,9 +52,9 @@ class Logs:
         for source in self._sources:
             source.close()
 
-    def match(self, flows: Iterable[Flow], straces: Straces | None) -> None:
+    def match(self, flows: Outlines, straces: Straces | None) -> None:
         """Read the logs for the lines about ``flows``; ``straces`` may know the clocks of who wrote them."""
-        lives = Lives(flows)
+        lives = Lives(flows.all())
         for source in self._sources:
             label = self._labels[source.path]
             host, strace = (straces.labelled(label) if straces is not None else None) or ("", None)

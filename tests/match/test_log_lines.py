@@ -18,6 +18,7 @@ from pcapstall.logs.stamps import ABSOLUTE, DAY, ELAPSED, NAIVE, TIME_OF_DAY, YE
 from pcapstall.match.log_clock import Anchor, LogClock, counted, settle_clock
 from pcapstall.match.log_lines import FlowLines, Lives, Placed, clock_of, lines_of_flows
 from pcapstall.match.offset import QUARTER_NS, Offset
+from pcapstall.match.outline import Outline
 
 
 def flows(*starts_s: float, port: int = 40000) -> list[Flow]:
@@ -53,7 +54,7 @@ def matched(
 
 
 def placed(text: str, found: list[Flow], strace: Offset | None = None) -> tuple[LogClock, dict[int, list[Placed]]]:
-    lives = Lives(found)
+    lives = Lives(Outline(flow) for flow in found)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.log"
         path.write_text(text)

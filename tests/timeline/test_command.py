@@ -285,9 +285,7 @@ class TestWhatThereIs:
         assert after == before != set()
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_ctrl_c_ends_the_second_reading(
-        self, number: int, capsys: Output, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_ctrl_c_ends_the_second_reading(self, number: int, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
         read = timeline_module.packets_of
 
         def interrupted(flow: Flow, captures: Sequence[str], stop: Stop | None = None) -> tuple[list[Packet], str]:
