@@ -7,7 +7,7 @@ import click
 
 from pcapstall.capture.source import Stop
 from pcapstall.cli import destination, options, terminal
-from pcapstall.cli.main import CONDITION_HOLDS, OK
+from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.cli.reading import check_inputs
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
@@ -100,6 +100,9 @@ def command(
                 raise KeyboardInterrupt  # half of a side would be compared with a whole one
     if thresholds_differ(earlier, later):
         later.remarks.append("what is called a stall differs between the two (--slow): some may be new for that")
+    unreadable = earlier.unreadable + later.unreadable
+    for error in unreadable:
+        destination.complain(error)
     changes = compare_reports(earlier, later)
     stages("writing")
     with destination.opened(output) as out:
@@ -109,4 +112,6 @@ def command(
     for result in results:
         if result.holds:
             destination.say(f"--fail-if {result.text}: {result.detail}")
+    if unreadable:
+        return UNREADABLE_INPUT
     return CONDITION_HOLDS if any(result.holds for result in results) else OK

@@ -40,12 +40,13 @@ def read_side(
         report = analysis = analyse([name], options, stop=stop, progress=progress)
         if not analysis.captures or (analysis.unreadable and not analysis.totals.flows):
             raise next(iter(analysis.unreadable), InputError(name, "there is nothing to read"))
-        failed = [str(error) for error in analysis.unreadable]
+        failed = list(analysis.unreadable)
     else:
         failed = []
     side = Side(name)
+    side.unreadable = failed
     side.about, *doubts = what_was_read(report)
-    side.remarks = failed + doubts
+    side.remarks = [str(error) for error in failed] + doubts
     side.thresholds_ns = dict(report.thresholds_ns)
     for flow in report.flows:
         if keep is None or keep(flow):

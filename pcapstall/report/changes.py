@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from pcapstall.core.errors import InputError
 from pcapstall.report.model import INTERVALS, FlowReport, IntervalSummary
 from pcapstall.report.percentiles import Tally, outcome_counts
 
@@ -88,6 +89,8 @@ class Side:
         """What was read, in one line."""
         self.remarks: list[str] = []
         """What is to be mistrusted."""
+        self.unreadable: list[InputError] = []
+        """The files of it that could not be read; the others are compared all the same."""
         self.thresholds_ns: dict[str, int] = {}
         self.tally = Tally()
         self.stalls: list[Stall] = []

@@ -136,3 +136,17 @@ def test_wrong_usage(arguments: tuple[str, ...], said: str) -> None:
     ended = run("diff", *arguments, given=b"")
     assert (ended.returncode, ended.stdout) == (2, b"")
     assert said in ended.stderr.decode()
+
+
+def test_a_file_of_a_side_that_cannot_be_read(tmp_path: Path, capsys: Output) -> None:
+    """The others are compared, and the exit code says what is missing, whatever the conditions say."""
+    (tmp_path / "x1.pcap").write_bytes(Path(LOST).read_bytes())
+    (tmp_path / "x2.pcap").write_bytes(b"no capture at all, but long enough for a header")
+    pattern = str(tmp_path / "x*.pcap")
+    for sides in ((pattern, HEALTHY), (HEALTHY, pattern)):
+        assert main(["diff", *sides, "-f", "json", "--fail-if", "new_stalls"]) == 3
+        shown = capsys.readouterr()
+        assert [stall["change"] for stall in json.loads(shown.out)["stalls"]] == [
+            "gone" if sides[0] == pattern else "new"
+        ]
+        assert "x2.pcap: " in shown.err.splitlines()[0]
