@@ -34,7 +34,7 @@ _MAGICS: Final = (
 )
 _COLOR: Final = re.compile(rb"\x1b\[[\d;]*[A-Za-z]")
 # 2026-11-30T07:24:02.083943123+00:00 stdout P ...: part of a line that goes on in the next one.
-_CRI: Final = re.compile(rb"^\S{20,40} (?:stdout|stderr) ([PF])(?::\S+)? ")
+_CRI: Final = re.compile(rb"^\S{20,40} (stdout|stderr) ([PF])(?::\S+)? ")
 
 
 class Wanted(Protocol):
@@ -65,8 +65,8 @@ class _Reader:
         self._lessons = 0
         self._last: LogLine | None = None
         """The line that is kept and may go on."""
-        self._partial = b""
-        self._partial_number = 0
+        self._partial: dict[bytes, tuple[int, bytes]] = {}
+        """By stream, the line whose last part is still to come: its number and what there is of it."""
 
     def run(self) -> LogFile:
         file = self._file
@@ -79,8 +79,8 @@ class _Reader:
             for line in lines:
                 file.lines += 1
                 self._take(line)
-        if self._partial:
-            self._stamped(self._partial, self._partial_number)
+        self._flush()
+        file.kept.sort(key=_number)  # a line in parts was kept when its last part came
         file.trouble = self._stream.trouble
         file.formats = [found.format.name for found in self._found]
         return file
@@ -120,20 +120,26 @@ class _Reader:
         if line.find(b" std", 19, 45) >= 0:
             cri = _CRI.match(line)
             if cri is not None:
-                line = self._joined(line, cri)
-                if not line:
-                    return
-        self._stamped(line, self._partial_number or self._file.lines)
-        self._partial, self._partial_number = b"", 0
+                self._take_part(line, cri)
+                return
+        if self._partial:
+            self._flush()
+        self._stamped(line, self._file.lines)
 
-    def _joined(self, line: bytes, cri: "re.Match[bytes]") -> bytes:
-        """The line of a container runtime, put together when it comes in parts; empty before its last part."""
-        whole = self._partial + line[cri.end() :] if self._partial else line
-        if cri[1] == b"F":
-            return whole
-        self._partial_number = self._partial_number or self._file.lines
-        self._partial = whole[:MAX_LINE]
-        return b""
+    def _take_part(self, line: bytes, cri: "re.Match[bytes]") -> None:
+        """A line of a container runtime: put together when it comes in parts, those of the two streams mixed."""
+        number, begun = self._partial.pop(cri[1], (self._file.lines, b""))
+        whole = begun + line[cri.end() :] if begun else line
+        if cri[2] == b"F":
+            self._stamped(whole, number)
+        else:
+            self._partial[cri[1]] = number, whole[:MAX_LINE]
+
+    def _flush(self) -> None:
+        """What came of the lines whose last part does not."""
+        for number, begun in sorted(self._partial.values()):
+            self._stamped(begun, number)
+        self._partial.clear()
 
     def _stamped(self, line: bytes, number: int) -> None:
         file = self._file
@@ -190,6 +196,10 @@ class _Reader:
 
 
 _LEADING: Final = 8
+
+
+def _number(line: LogLine) -> int:
+    return line.number
 
 
 def _clean(line: bytes) -> bytes:

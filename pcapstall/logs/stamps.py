@@ -54,7 +54,8 @@ _MONTHS: Final = {
 }
 MONTH: Final = rb"(?P<mon>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 CLOCK: Final = rb"(?P<h>[012]\d):(?P<mi>[0-5]\d):(?P<s>[0-6]\d)(?:[.,](?P<f>\d{1,9}))?(?!\d)"
-ZONE: Final = rb"(?: ?(?P<z>Z|UTC|GMT|[+-][01]\d:?[0-5]\d)(?![\w:]))?"
+ZONE: Final = rb"(?: ?(?P<z>(?:(?<! )z|Z|UTC|GMT|[+-][01]\d:?[0-5]\d)(?![\w:])|(?<! )[+-][01]\d(?![\w:.-])))?"
+"""A small z (RFC 3339 section 5.6) and an hour alone (PostgreSQL) only right behind the time: else they are words."""
 _EPOCH_DIGITS: Final = {10: 0, 13: 3, 16: 6, 19: 9}
 """Digits of seconds, milliseconds, microseconds and nanoseconds since the epoch, from 2001 to 2286."""
 _NUMBER: Final = re.compile(rb"(\d{1,20})(?:\.(\d{1,20}))?(?:[eE]\+?(\d{1,2}))?")
@@ -104,7 +105,8 @@ def _dated(
     if zone is None:
         return Stamp(NAIVE, ns, resolution)
     if zone[:1] in (b"+", b"-"):
-        away = (int(zone[1:3]) * 60 + int(zone[-2:])) * 60 * SECOND
+        digits = zone[1:].replace(b":", b"")
+        away = (int(digits[:2]) * 60 + int(digits[2:] or b"0")) * 60 * SECOND
         ns += away if zone[:1] == b"-" else -away
     return Stamp(ABSOLUTE, ns, resolution)
 
@@ -197,7 +199,7 @@ def text_value(text: bytes) -> Stamp | None:
     return None
 
 
-ISO: Final = rb"(?P<y>\d{4})(?P<sep>[-/])(?P<m>[01]\d)(?P=sep)(?P<d>[0-3]\d)[T _]" + CLOCK + ZONE
+ISO: Final = rb"(?P<y>\d{4})(?P<sep>[-/])(?P<m>[01]\d)(?P=sep)(?P<d>[0-3]\d)[Tt _]" + CLOCK + ZONE
 COMPACT: Final = (
     rb"(?P<y>\d{4})(?P<m>[01]\d)(?P<d>[0-3]\d)T(?P<h>[012]\d)(?P<mi>[0-5]\d)(?P<s>[0-6]\d)(?:[.,](?P<f>\d{1,9}))?"
     + ZONE

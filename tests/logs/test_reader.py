@@ -56,6 +56,18 @@ def test_a_last_part_that_does_not_come_is_kept(tmp_path: Path) -> None:
     assert [line.says() for line in read_lines([f"{T} stdout P a"], tmp_path).kept] == ["a"]
 
 
+def test_a_line_in_parts_ends_where_another_line_comes(tmp_path: Path) -> None:
+    file = read_lines([f"{T} stdout P a", f"{T} 1.2.3.4:80 b", f"{T} stdout F c"], tmp_path)
+    assert [(line.number, line.says()) for line in file.kept] == [(1, "a"), (2, "1.2.3.4:80 b"), (3, "c")]
+    assert (file.lines, file.stamped, file.unread) == (3, 3, 0)
+
+
+def test_each_stream_of_a_container_has_its_own_parts(tmp_path: Path) -> None:
+    parts = ["stdout P a", "stderr P x", "stdout P b", "stderr F y", "stderr F z", "stdout F c", "stderr P p"]
+    file = read_lines([f"{T} {part}" for part in parts], tmp_path)
+    assert [(line.number, line.says()) for line in file.kept] == [(1, "abc"), (2, "xy"), (5, "z"), (7, "p")]
+
+
 def test_what_json_says(tmp_path: Path) -> None:
     lines = [
         '{"log":"worker 1.2.3.4:80 closed\\n","stream":"stdout","time":"2026-11-30T07:24:02Z"}',
@@ -157,3 +169,9 @@ def test_any_bytes_are_read_or_refused(parts: list[bytes]) -> None:
     assert file.stamped + file.continued + file.unread <= file.lines
     for line in file.kept:
         line.says()
+
+
+@pytest.mark.parametrize("zone", ["z", "Z", "+02", "+0200", "+02:00"])
+def test_the_zone_is_no_part_of_what_is_said(zone: str, tmp_path: Path) -> None:
+    (line,) = read_lines([f"2026-11-30 07:24:02{zone} said"], tmp_path).kept
+    assert line.says() == "said"

@@ -24,6 +24,17 @@ LINES = [
     ("2026-11-30T02:24:02.083-05:00 x", ABSOLUTE, MS, 1_000_000),
     ("2026-11-30T07:24:02Z x", ABSOLUTE, WHOLE, 10**9),
     ("2026-11-30t07", None, 0, 0),
+    ("2026-11-30t07:24:02.083943z x", ABSOLUTE, US, 1_000),
+    ("2026-11-30 07:24:02z", ABSOLUTE, WHOLE, 10**9),
+    # an hour alone, as PostgreSQL and Java write it; a number that follows is none
+    ("2026-11-30 09:24:02.083+02 LOG:  x", ABSOLUTE, MS, 1_000_000),
+    ("[2026-11-30T02:24:02-05] x", ABSOLUTE, WHOLE, 10**9),
+    ("20261130T092402+02 x", ABSOLUTE, WHOLE, 10**9),
+    ("30/Nov/2026:09:24:02.083+02 x", ABSOLUTE, MS, 1_000_000),
+    ('{"ts":"2026-11-30 09:24:02.083+02"}', ABSOLUTE, MS, 1_000_000),
+    ("2026-11-30 07:24:02 -05 degrees", NAIVE, WHOLE, 10**9),
+    ("2026-11-30 07:24:02 z = 3", NAIVE, WHOLE, 10**9),
+    ("2026-11-30 07:24:02-05.log", NAIVE, WHOLE, 10**9),
     # kubectl logs --timestamps, before a line with a stamp of its own
     ("2026-11-30T07:24:02.083943123Z [    1.250000s]  INFO x", ABSOLUTE, US + 123, 1),
     ("[pod/proxy-7/linkerd] 2026-11-30T07:24:02.083943123Z x", ABSOLUTE, US + 123, 1),
