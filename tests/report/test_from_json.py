@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from pcapstall.core.errors import InputError
 from pcapstall.pipeline import Options, analyse
 from pcapstall.pipeline.given import parse_given
-from pcapstall.report import to_json
-from pcapstall.report.from_json import read_report
-from pcapstall.report.model import Report
+from pcapstall.report import from_json, to_json
+from pcapstall.report.from_json import Reader, read_report
+from pcapstall.report.model import CaptureReport, LogReport, Report, StraceReport
 from pcapstall.report.options import RenderOptions
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
@@ -35,6 +35,15 @@ def compared(report: Report) -> dict[str, Any]:
     values = {field.name: getattr(report, field.name) for field in fields(report)}
     values |= {"warnings": list(report.warnings), "logs": list(report.logs)}
     return values | {"flows": list(report.flows), "healthy": None, "totals": None, "thresholds_ns": None}
+
+
+@pytest.mark.parametrize(
+    ("readers", "kind"),
+    [(from_json._CAPTURE, CaptureReport), (from_json._STRACE, StraceReport), (from_json._LOG, LogReport)],
+)
+def test_every_field_is_read(readers: dict[str, Reader], kind: type[CaptureReport | StraceReport | LogReport]) -> None:
+    """A field with a default that no reader knows would be lost in silence."""
+    assert readers.keys() == set(kind._fields)
 
 
 @pytest.mark.parametrize("render", [to_json.render, to_json.render_lines])
