@@ -9,7 +9,7 @@ from typing import Final
 
 from pcapstall.core.seq import to_offset
 from pcapstall.core.times import format_span
-from pcapstall.flows.flow import Flow
+from pcapstall.flows.flow import COPY, RETRANSMISSION, Flow
 from pcapstall.match.moments import PACKET, Moment, fold
 from pcapstall.wire.segment import ACK, FIN, PSH, RST, SYN
 from pcapstall.wire.tls_names import ALERT_LEVELS, alert_name
@@ -32,7 +32,6 @@ _STEPS: Final = (
 )
 """The events of a flow, in the order of a handshake."""
 _FLAGS: Final = ((SYN, "SYN"), (FIN, "FIN"), (RST, "RST"), (PSH, "PSH"), (ACK, "ACK"))
-_COPY_NS: Final = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,8 @@ class Packet:
     payload_len: int
     window: int
     ip_id: int
-    interface: int
+    kind: int
+    """What it is to its side (flows.flow): new, sent again, a copy."""
 
 
 class _Side:
@@ -59,23 +59,13 @@ class _Side:
         self.base_seq = -1
         self.next_offset = 0
         self.window = -1
-        self.packets: list[Packet] = []
+        self.reset = False
 
     def offset_of(self, packet: Packet) -> int:
         """Of its first payload byte; a SYN's is -1."""
         if self.base_seq < 0:
             self.base_seq = (packet.seq + (1 if packet.flags & SYN else 0)) & 0xFFFF_FFFF
         return to_offset(packet.seq, self.base_seq, self.next_offset)
-
-    def is_copy(self, packet: Packet) -> bool:
-        """Whether the packet was seen before, at another interface of the capturing host."""
-        return any(
-            packet.interface != seen.interface
-            and (packet.seq, packet.ack, packet.flags, packet.payload_len, packet.ip_id)
-            == (seen.seq, seen.ack, seen.flags, seen.payload_len, seen.ip_id)
-            and packet.ns - seen.ns < _COPY_NS
-            for seen in self.packets[-8:]
-        )
 
 
 def packet_moments(flow: Flow, packets: Sequence[Packet], client: str, server: str) -> list[Moment]:
@@ -86,13 +76,13 @@ def packet_moments(flow: Flow, packets: Sequence[Packet], client: str, server: s
     repeats: dict[tuple[bool, int], list[Moment]] = {}
     for packet in packets:
         side = sides[packet.from_opener]
-        if side.is_copy(packet):
+        if packet.kind == COPY:
             continue
         actor = client if packet.from_opener == flow.opener_is_client else server
         offset = side.offset_of(packet)
         end = offset + packet.payload_len
         events = names.get(packet.ref, [])
-        again = not events and _is_repeat(packet, side, offset)
+        again = not events and (packet.kind == RETRANSMISSION or (side.reset and packet.flags & RST != 0))
         moment = Moment(PACKET, "", packet.ns, 0, actor, "", frames=[packet.ref], key=bool(events))
         moment.event = ", ".join(events) if events else _plain(packet)
         if packet.payload_len and events and not packet.flags & SYN:
@@ -107,7 +97,7 @@ def packet_moments(flow: Flow, packets: Sequence[Packet], client: str, server: s
         if not packet.flags & (SYN | RST):
             _window(packet, side, moment)
         side.next_offset = max(side.next_offset, end + (1 if packet.flags & FIN else 0))
-        side.packets.append(packet)
+        side.reset = side.reset or packet.flags & RST != 0
     made += [_group(group) for group in repeats.values()]
     made += _icmp(flow)
     return made
@@ -137,18 +127,6 @@ def _names(flow: Flow) -> dict[int, list[str]]:
         what = alert_name(alert.description) if alert.description >= 0 else ""
         name(alert.ref, " ".join(filter(None, ("Alert:", level, what))))
     return names
-
-
-def _is_repeat(packet: Packet, side: _Side, offset: int) -> bool:
-    if packet.flags & RST:
-        return any(seen.flags & RST for seen in side.packets)
-    if packet.flags & SYN:
-        return bool(side.packets)
-    if packet.flags & FIN and offset + packet.payload_len < side.next_offset:
-        return True
-    # A keep-alive is one byte, or none, before what comes next (RFC 9293 section 3.8.4).
-    keep_alive = packet.payload_len <= 1 and offset == side.next_offset - 1
-    return packet.payload_len > 0 and offset + packet.payload_len <= side.next_offset and not keep_alive
 
 
 def _repeated(packet: Packet, is_syn: bool) -> str:

@@ -10,10 +10,13 @@ from typing import Final
 
 from pcapstall.capture.captures import open_captures
 from pcapstall.capture.source import STDIN, Stop
-from pcapstall.flows.flow import Flow
+from pcapstall.flows.flow import COPY, NEW, RETRANSMISSION, Flow
+from pcapstall.flows.kept import Limits
+from pcapstall.flows.tcp import TcpEvents
+from pcapstall.flows.tls import TlsStreams
 from pcapstall.match.packet_moments import Packet
 from pcapstall.wire.decode import Decoder
-from pcapstall.wire.segment import TCP
+from pcapstall.wire.segment import SYN, TCP, Segment
 
 MAX_PACKETS: Final = 50_000
 """Packets of a flow that are looked at: the first ones."""
@@ -41,12 +44,15 @@ def packets_of(flow: Flow, captures: Sequence[str], stop: Stop | None = None) ->
     decoder = Decoder()
     segment = decoder.segment
     begun, over = False, False
+    again = _Again(flow)
     try:
         while not over and cursor.next():
             begun, over = begun or cursor.ref == flow.first_ref, cursor.ref == flow.last_ref
             segment.ts_ns, segment.ref, segment.interface = cursor.ts_ns, cursor.ref, cursor.interface
             if decoder.decode(cursor.buf, cursor.start, cursor.caplen, cursor.origlen, cursor.linktype) != TCP:
                 continue
+            if segment.link_interface >= 0:
+                segment.interface = segment.link_interface
             key = segment.key
             if not begun or (key != flow.key and key != flow.answer_key):
                 continue
@@ -63,7 +69,7 @@ def packets_of(flow: Flow, captures: Sequence[str], stop: Stop | None = None) ->
                     int(segment.payload_len),
                     int(segment.window),
                     int(segment.ip_id),
-                    int(segment.link_interface if segment.link_interface >= 0 else segment.interface),
+                    again.kind_of(segment),
                 )
             )
         if cursor.stopped and not over:
@@ -71,6 +77,29 @@ def packets_of(flow: Flow, captures: Sequence[str], stop: Stop | None = None) ->
     finally:
         cursor.close()
     return found, ""
+
+
+class _Again:
+    """The same flow, followed once more: it alone knows what each segment is to its side."""
+
+    def __init__(self, flow: Flow) -> None:
+        limits = Limits(0)
+        self._tcp = TcpEvents(limits, TlsStreams(limits))
+        self._flow = Flow(flow.key, flow.shared_key, flow.id, flow.first_ns, flow.first_ref)
+        self._begun = False
+
+    def kind_of(self, segment: Segment) -> int:
+        """Let the segment be sent: `COPY`, `RETRANSMISSION`, or `NEW` for all others."""
+        flow = self._flow
+        if not self._begun and not segment.flags & SYN:
+            flow.guess_direction()
+        self._begun = True
+        half = flow.opener if segment.key == flow.key else flow.answerer
+        copies, retransmits = flow.copies, half.retransmits
+        self._tcp.advance(half, segment)
+        if flow.copies > copies:
+            return int(COPY)
+        return int(RETRANSMISSION if half.retransmits > retransmits else NEW)
 
 
 def _noted(flow: Flow) -> list[Packet]:
@@ -86,7 +115,7 @@ def _noted(flow: Flow) -> list[Packet]:
             int(note.payload_len),
             int(note.window),
             int(note.ip_id),
-            int(note.interface),
+            int(note.kind),
         )
         for note in flow.notes()
     ]

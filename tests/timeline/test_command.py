@@ -67,6 +67,18 @@ def set_back(capture: bytes, seconds: int) -> bytes:
     return bytes(made)
 
 
+def pcap(steps: Sequence[tuple[bool, int, int, int, bytes]]) -> bytes:
+    """Of one client and server, a millisecond apart: from the client, sequence, acknowledgment, flags, payload."""
+    made = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
+    for number, (from_client, seq, ack, flags, payload) in enumerate(steps, 1):
+        ends = [(b"\x0a\0\0\1", 40000), (b"\x0a\0\0\2", 443)]
+        (source, sport), (destination, dport) = ends if from_client else ends[::-1]
+        tcp = struct.pack(">HHIIBBHHH", sport, dport, seq, ack, 0x50, flags, 64000, 0, 0) + payload
+        ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp), number, 0, 64, 6, 0) + source + destination + tcp
+        made += struct.pack("<IIII", 1_700_000_000, number * 1000, len(ip), len(ip)) + ip
+    return made
+
+
 def place(found: list[dict[str, Any]], event: str, actor: str = "") -> int:
     """Where the first row of that kind is; it must be there."""
     numbers = [at for at, row in enumerate(found) if row["event"].startswith(event) and row["actor"].startswith(actor)]
@@ -250,6 +262,22 @@ class TestWhatThereIs:
         (again,) = [row for row in found if "again" in row["event"]]
         assert (again["event"], again["count"], again["actor"]) == ("517 bytes again x 4", 4, "client")
         assert len(again["frames"]) == 4
+
+    def test_what_was_overtaken_on_its_way_was_sent_once(self, capsys: Output, tmp_path: Path) -> None:
+        steps = [(True, 100, 0, 2, b""), (False, 900, 101, 18, b""), (True, 101, 901, 16, b"")]
+        steps += [(False, seq, 101, 24, b"a" * 100) for seq in (901, 1101, 1001, 1201, 901)]
+        steps += [(True, 101, 1301, 16, b"")]
+        path = tmp_path / "a.pcap"
+        path.write_bytes(pcap(steps))
+        found = rows(capsys, str(path), "--flow", "1", "--all")
+        assert [(row["event"], row["frames"]) for row in found if row["actor"] == "server"] == [
+            ("SYN-ACK", [2]),
+            ("first bytes", [4]),
+            ("PSH ACK, 100 bytes", [5]),
+            ("PSH ACK, 100 bytes", [6]),
+            ("PSH ACK, 100 bytes", [7]),
+            ("100 bytes again", [8]),
+        ]
 
     def test_a_window_that_closes(self, capsys: Output) -> None:
         capture = str(ROOT / "captures" / "zero-window" / "capture.pcap")
