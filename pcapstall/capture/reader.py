@@ -165,9 +165,12 @@ class FileCursor(RecordCursor):
             trouble = self.source.trouble
             if trouble:
                 self._damages.append(CaptureWarning(self.path, self.frame + 1, self._base + self._end, trouble))
-            # Whoever asked for the end has cut the record, not the file: half of it is no damage.
             if left > 0 and not self.source.stopped:
                 return self._damage(what, needed, left)
+            # Whoever asked for the end has cut the record, not the file: half of it is no damage. Of a file the report
+            # says how much of it was read; of a pipe this is all that is known to be missing.
+            if left > 0 and self.source.total_bytes is None:
+                return self._damage("reading was stopped within this record", needed, left)
         self._stop_reading()
         return False
 

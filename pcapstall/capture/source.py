@@ -16,8 +16,8 @@ from pcapstall.core.errors import InputError
 
 CHUNK: Final = 128 * 1024
 """Bytes asked for at once. A pipe hands out what is there."""
-GRACE_S: Final = 2.0
-"""After a stop a pipe is read until it has been silent for this long."""
+GRACE_S: Final = 0.3
+"""After a stop a pipe is read until it has been silent for this long: whoever hit Ctrl-C waits."""
 GRACE_TOTAL_S: Final = 10.0
 """And never longer than this, however busy the writer is."""
 

@@ -13,6 +13,7 @@ import click
 from pcapstall.capture.source import STDIN, Stop
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
+from pcapstall.cli.reading import end_if_stopped
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Options
 from pcapstall.report.options import RenderOptions
@@ -84,6 +85,8 @@ def command(
             together, unreadable = read_both([client], [server], wish, all_flows, stop=stop, progress=progress)
         finally:
             stop.close()
+    if together is None:
+        end_if_stopped(stop, unreadable)
     for error in unreadable:
         destination.complain(error)
     if together is None:

@@ -4,7 +4,7 @@ Nothing is written to standard output here, and no command is known.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import click
 
@@ -12,7 +12,7 @@ from pcapstall.capture.source import STDIN, Stop
 from pcapstall.cli import destination, terminal
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.cli.stages import stages
-from pcapstall.core.errors import UsageError
+from pcapstall.core.errors import InputError, UsageError
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.percentiles import Tally
@@ -33,7 +33,7 @@ def read(
     """Analyse ``captures``; Ctrl-C ends the reading, and progress is shown when it takes long.
 
     ``before_closing`` gets the analysis while its inputs are open, and a switch of its own: whoever ended the first
-    reading wants what was read, and ends the second one with another Ctrl-C.
+    reading wants what was read, and ends the second one with another Ctrl-C. KeyboardInterrupt when nothing was read.
     """
     stop = Stop()
 
@@ -48,9 +48,20 @@ def read(
 
     with terminal.ctrl_c_stops(stop), terminal.Progress() as progress:
         try:
-            return analyse(captures, wanted, stop=stop, progress=progress, stage=stages, before_closing=look_again)
+            analysis = analyse(captures, wanted, stop=stop, progress=progress, stage=stages, before_closing=look_again)
         finally:
             stop.close()
+    if not analysis.captures:
+        end_if_stopped(stop, analysis.unreadable)
+    return analysis
+
+
+def end_if_stopped(stop: Stop, unreadable: Sequence[InputError]) -> None:
+    """KeyboardInterrupt when the reading was stopped before there was anything to report; what there is not is said."""
+    if stop.count:
+        for error in unreadable:
+            destination.complain(error)
+        raise KeyboardInterrupt
 
 
 def exit_code(analysis: Analysis, conditions: FailConditions, groups: Mapping[str, Tally] | None = None) -> int:

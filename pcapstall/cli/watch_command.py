@@ -8,7 +8,7 @@ import click
 from pcapstall.capture.source import Stop
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
-from pcapstall.cli.reading import check_inputs
+from pcapstall.cli.reading import check_inputs, end_if_stopped
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.core.times import MS, parse_duration
@@ -90,6 +90,8 @@ def command(
         finally:
             stop.close()
     for watched in found:
+        if not watched.captures:
+            end_if_stopped(stop, watched.unreadable)
         return _finish(watched, conditions)
     return OK  # whoever reads the lines has had enough
 

@@ -79,7 +79,7 @@ def test_a_record_that_a_stop_cut_is_no_damage(cut: int, pipe: bool) -> None:
     assert cursor.next()
     source.stop()
     assert len(records(cursor)) == 1
-    assert cursor.warnings == []
+    assert ["reading was stopped within this record" in str(warning) for warning in cursor.warnings] == [True] * pipe
     unstopped = cursor_of(ScriptedSource([whole[:-cut]], pipe=pipe))
     records(unstopped)
     assert len(unstopped.warnings) == 1

@@ -111,7 +111,7 @@ class TestSignals:
         process = start("report", "-", "-f", "json")
         self.write(process, DATA[:3000])
         process.send_signal(signal.SIGINT)
-        time.sleep(0.2)
+        time.sleep(0.05)
         assert process.poll() is None, "it still listens"
         stdout, stderr = process.communicate(DATA[3000:], timeout=PATIENCE_S)
         assert (process.returncode, stderr) == (0, b"")
@@ -156,13 +156,35 @@ class TestSignals:
             r"reading was stopped after (\d\d?|less than 1)% of the bytes: what comes later is not in this report", said
         )
 
-    def test_ctrl_c_before_anything_came(self) -> None:
-        process = start("report", "-")
-        self.write(process, DATA[:1])
+    def test_a_record_that_ctrl_c_cut_is_told(self) -> None:
+        """And nobody is kept waiting for a writer that is silent."""
+        assert source.GRACE_S < 0.5
+        process = start("report", "-", "-f", "json")
+        self.write(process, DATA[:9000])
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        written = json.loads(process.stdout.read())
+        assert process.wait(PATIENCE_S) == 0
+        (said,) = written["captures"][0]["warnings"]
+        assert "reading was stopped within this record" in said
+        process.communicate(timeout=PATIENCE_S)
+
+    @pytest.mark.parametrize("command", ["report", "watch", "summary"])
+    @pytest.mark.parametrize("sent", [0, 1])
+    def test_ctrl_c_before_anything_came(self, command: str, sent: int) -> None:
+        process = start(command, "-")
+        status = Path(f"/proc/{process.pid}/status")
+
+        def listens() -> bool:
+            (caught,) = (line.split()[1] for line in status.read_text().splitlines() if line.startswith("SigCgt:"))
+            return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
+
+        wait_for(listens, "it takes signals")
+        self.write(process, DATA[:sent])
         self.twice(process, signal.SIGINT)
         assert process.stderr is not None
         said = process.stderr.read()
-        assert process.wait(PATIENCE_S) == 3
+        assert process.wait(PATIENCE_S) == 130
         assert one_line(said).startswith("pcapstall: -: ")
         process.communicate(timeout=PATIENCE_S)
 
