@@ -1,10 +1,13 @@
 """The two ends of a flow, as a socket sees them, and where to find the ends that a socket may be.
 
 An index over flows only; which socket is which end is decided in `matching`. An end is made when somebody asks for it:
-of most flows of a capture nobody does.
+of most flows of a capture nobody does. Compiled like `matching`.
 """
 
+from mypy_extensions import i64
+
 from pcapstall.core.endpoints import format_endpoint
+from pcapstall.core.words import u16_be
 from pcapstall.match.outline import Outline, Outlines, packed
 
 Endpoint = tuple[bytes, int]
@@ -49,7 +52,11 @@ class Ends:
 
     def of_pair(self, local: Endpoint, peer: Endpoint) -> list[End]:
         """Those that have this address and this peer."""
-        return [end for end in self.of_local(local) if end.peer == peer]
+        own, other = packed(local), packed(peer)
+        found = [self._end(flow, True) for flow in self._outlines.of_client(own) if flow.server == other]
+        accepted = [self._end(flow, False) for flow in self._outlines.of_client(other) if flow.server == own]
+        accepted.reverse()  # those of a client come with the last one first, those of a server in their order
+        return found + accepted
 
     def of_local(self, local: Endpoint) -> list[End]:
         """Those that have this address."""
@@ -73,4 +80,5 @@ class Ends:
 
 
 def _endpoint(text: bytes) -> Endpoint:
-    return (text[:-2], int.from_bytes(text[-2:], "big"))
+    at: i64 = len(text) - 2
+    return (text[:at], u16_be(text, at))

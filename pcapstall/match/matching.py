@@ -1,10 +1,12 @@
 """Which socket of a strace is which end of which flow, by four ways, the strongest first.
 
 A socket that may be several ends, or an end that several sockets may be, stays unmatched and is listed. Times are used
-as soon as the surer matches tell how the clocks stand.
+as soon as the surer matches tell how the clocks stand. Compiled, since a long trace has tens of thousands of sockets.
 """
 
 from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.match.bytesway import ends_by_random
 from pcapstall.match.ends import End, Ends
@@ -21,6 +23,7 @@ BY_RANDOM: Final = "client_random"
 BY_DECORATION: Final = "decoration"
 BY_ADDRESSES: Final = "addresses"
 BY_CONNECT: Final = "connect_time"
+_SURE: Final = (BY_RANDOM, BY_DECORATION, BY_ADDRESSES)
 
 _NEAR_NS: Final = 1_000_000_000
 """A SYN leaves within this after its connect was entered, clocks being right; also what tells two of them apart."""
@@ -56,13 +59,14 @@ class Matching:
     def unmatched(self) -> list[str]:
         """The ambiguous sockets and those without a flow, for the report."""
         lines = [
-            f"{self._name(socket)}: may be {', or '.join(end.describe() for end in found[:3])}"
+            f"{self._name(socket)}: may be {', or '.join([end.describe() for end in found[:3]])}"
             + (f", or one of {len(found) - 3} more" if len(found) > 3 else "")
-            for socket, found in self.ambiguous
+            for socket, found in self.ambiguous[:_LISTED]
         ]
-        lines += [f"{self._name(socket)}: no flow of the capture" for socket in self.strangers]
-        more = max(len(lines) - _LISTED, 0) + self.strangers_let_go
-        return [*lines[:_LISTED], f"{more} more"] if more else lines
+        listed = self.strangers[: _LISTED - len(lines)]
+        lines += [f"{self._name(socket)}: no flow of the capture" for socket in listed]
+        more = len(self.ambiguous) + len(self.strangers) - len(lines) + self.strangers_let_go
+        return [*lines, f"{more} more"] if more else lines
 
     def _name(self, socket: Socket) -> str:
         line = socket.line or socket.first_line
@@ -89,18 +93,23 @@ class _Matcher:
         self._result = Matching(index)
         self._taken: dict[int, Match] = {}
         """By the identity of an end."""
-        self._left = [socket for socket in index.sockets if may_be_tcp(socket)]
+        self._left: list[Socket] = [socket for socket in index.sockets if may_be_tcp(socket)]
+        self._by_bytes: dict[int, list[tuple[End, Preview | None]]] = {}
+        """What the first way finds for each socket, by its number, if anything: that does not change."""
+        for socket in self._left:
+            shown = ends_by_random(ends, socket)
+            if shown:
+                self._by_bytes[socket.number] = shown
 
     def run(self) -> Matching:
         result = self._result
-        self._pass(BY_RANDOM)
-        self._pass(BY_DECORATION)
-        self._pass(BY_ADDRESSES)
+        for way in _SURE:
+            self._pass(way)
         result.offset = self._offset()
-        self._pass(BY_RANDOM)  # now that times may tell flows apart
-        self._pass(BY_DECORATION)
-        self._pass(BY_ADDRESSES)
-        result.offset = self._offset()
+        if result.matches:
+            for way in _SURE:  # now that times may tell flows apart, and some are taken
+                self._pass(way)
+            result.offset = self._offset()
         self._pass(BY_CONNECT)
         result.offset = self._offset()
         for socket in self._left:
@@ -109,7 +118,7 @@ class _Matcher:
                 result.ambiguous.append((socket, found))
             elif is_stranger(socket):
                 result.strangers.append(socket)
-        result.matches.sort(key=lambda match: int(match.socket.number))
+        result.matches.sort(key=_by_number)
         return result
 
     def _pass(self, way: str) -> None:
@@ -136,7 +145,7 @@ class _Matcher:
     def _candidates(self, socket: Socket, way: str) -> list[tuple[End, Preview | None]]:
         found: list[tuple[End, Preview | None]] = []
         if way == BY_RANDOM:
-            found += ends_by_random(self._ends, socket)
+            found = self._by_bytes.get(socket.number, found)
         elif way == BY_DECORATION:
             if socket.local_source == socket.peer_source == "decoration" and socket.local and socket.peer:
                 found += [(end, None) for end in self._by_addresses(socket)]
@@ -144,6 +153,8 @@ class _Matcher:
             found += [(end, None) for end in self._by_addresses(socket)]
         else:
             found += [(end, None) for end in self._by_connect(socket)]
+        if not found:
+            return found
         free = [(end, hello) for end, hello in found if id(end) not in self._taken and _fits(socket, end)]
         return self._narrow(socket, free)
 
@@ -196,18 +207,20 @@ class _Matcher:
         if end.is_client:
             if not socket.connects or not flow.syn_ref:
                 return False
-            start, event = int(socket.connects[0].call.start_ns), int(flow.syn_ns)
+            start: i64 = socket.connects[0].call.start_ns
+            event: i64 = flow.syn_ns
         else:
             if socket.listener is None or socket.created is None or not flow.ack_ref:
                 return False
             # The accept may come long after the handshake, never before.
-            start, event = int(socket.created.end_ns), int(flow.ack_ns)
+            start = socket.created.end_ns
+            event = flow.ack_ns
         if start < 0:
             return False
         offset, kind = self._result.offset, self._index.clock_kind
-        slack = int(self._index.resolution_ns) + 1_000_000
+        slack: int = self._index.resolution_ns + 1_000_000
         if offset is not None and offset.consistent:
-            ahead = event - start - offset.ns
+            ahead: int = event - start - offset.ns
             slack += offset.slack_ns
         elif kind == EPOCH:
             ahead = event - start
@@ -237,11 +250,15 @@ class _Matcher:
         return settle(found, index.clock_kind)
 
     def _any(self, socket: Socket) -> list[End]:
-        for way in (BY_RANDOM, BY_DECORATION, BY_ADDRESSES, BY_CONNECT):
+        for way in (*_SURE, BY_CONNECT):
             found = self._candidates(socket, way)
             if found:
                 return [end for end, _ in found]
         return []
+
+
+def _by_number(match: Match) -> int:
+    return match.socket.number
 
 
 def _fits(socket: Socket, end: End) -> bool:

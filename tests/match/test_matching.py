@@ -204,3 +204,28 @@ def test_of_many_sockets_those_that_are_no_end_are_let_go() -> None:
     assert any(socket.peer == (b"\x0a\0\0\2", 443) and socket.closed_line for socket in found.index.sockets)
     assert found.unmatched()[-1].endswith(" more")
     assert len(found.strangers) + found.strangers_let_go == 12_000
+
+
+def test_of_many_unmatched_sockets_fifty_are_listed() -> None:
+    lines = []
+    for number in range(40):
+        at = number / 100 - 2
+        lines += [(at, SOCKET[1]), (at, connect("192.0.2.1")[1]), (at, "close(5) = 0 <0.000001>")]
+    assert len(matching(strace(lines), flows(40000)).unmatched()) == 40
+    told = matching(strace([*lines, *lines]), flows(40000)).unmatched()
+    assert len(told) == 51
+    assert told[-1] == "30 more"
+    assert len(set(told)) == 51
+
+
+def test_one_flow_of_many_to_a_server_is_found_by_its_addresses() -> None:
+    """The accepted one of several connections, all of them to the listener's address."""
+    address = 'sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("10.0.0.2")'
+    peer = 'sa_family=AF_INET, sin_port=htons(40001), sin_addr=inet_addr("10.0.0.1")'
+    lines = [
+        (-0.2, f"bind(3, {{{address}}}, 16) = 0 <0.000001>"),
+        (-0.2, "listen(3, 16) = 0 <0.000001>"),
+        (0.2, f"accept4(3, {{{peer}}}, [16], 0) = 5 <0.000001>"),
+        (0.2, f"getsockname(5, {{{address}}}, [16]) = 0 <0.000001>"),
+    ]
+    assert ways(matching(strace(lines), flows(40000, 40001, 40002))) == [(2, "server", "addresses")]
