@@ -110,7 +110,7 @@ class Body(Ending):
         """Whether the line ends in the mark of a first half; sets where its arguments end."""
         mark: i64 = end - 16
         self.half_end = HALF
-        if mark < self.args_start or not starts(buf, mark, end, _UNFINISHED_MARK):
+        if mark < self.args_start or buf[mark:end] != _UNFINISHED_MARK:
             mark = end - 14
             self.half_end = DETACHED
             if mark < self.args_start or not starts(buf, mark, end, _DETACHED_MARK):

@@ -41,8 +41,8 @@ def install(process: Process, fd: i64, file: OpenFile, cloexec: bool, line: i64,
     table.files[fd] = file
     if cloexec:
         table.cloexec[fd] = True
-    else:
-        table.cloexec.pop(fd, None)
+    elif fd in table.cloexec:
+        del table.cloexec[fd]
     if file.fd < 0:
         file.fd = fd
         file.process = process
@@ -56,10 +56,12 @@ def install(process: Process, fd: i64, file: OpenFile, cloexec: bool, line: i64,
 def remove(process: Process, fd: i64, line: i64, ns: i64, how: str) -> None:
     """``fd`` means nothing any more; nothing happens when it did not before."""
     table = process.table
-    file = table.files.pop(fd, None)
+    file = table.files.get(fd)
     if file is None:
         return
-    table.cloexec.pop(fd, None)
+    del table.files[fd]
+    if fd in table.cloexec:
+        del table.cloexec[fd]
     _end_life(file, table, fd, line, ns, how)
     release(file, line, ns)
 

@@ -96,7 +96,7 @@ class LineFeed:
                 self._lines = [self._rest] if self._rest else []
                 self._rest = b""
                 return len(self._lines) > 0
-            lines = BytesIO(more).readlines()
+            lines = list(BytesIO(more))
             if not self._rest:
                 pass
             elif len(self._rest) <= MAX_LINE:

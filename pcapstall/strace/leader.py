@@ -45,10 +45,10 @@ class Leader(Owner):
         """Decimals of the stamp: 0 for whole seconds."""
         self.delta_ns: i64 = -1
         """``(+     0.000095)``, which -r prints after -t; -1 when it is not there."""
-        self._line: bytes = b""
-        """The line before, when its leader ended in a stamp with decimals."""
+        self._before: bytes = b""
+        """The line before up to the decimals of its stamp, when its leader ended in one with decimals."""
         self._stamp_at: i64 = 0
-        """Where that began."""
+        """Where the stamp begins there."""
         self._decimals_at: i64 = 0
         """Where its decimals began; 0 when there is no such line."""
         self._second_ns: i64 = 0
@@ -56,27 +56,22 @@ class Leader(Owner):
 
     def read(self, buf: bytes, at: i64, end: i64) -> i64:
         """Read the leader of the line at ``at``; the offset at which its body starts. Anything else is body."""
-        begin: i64 = self._stamp_at
-        if at == 0 and self._decimals_at > 0 and end > self._decimals_at + 10:
-            # Most lines are of the thread of the line before, and what stands before their stamps is the same.
-            line = self._line
-            while at < begin and buf[at] == line[at]:
-                at += 1
-            if at == begin:
-                after: i64 = self._same_second(buf, at, end)
-                if after > 0:
-                    return after
-            at = 0
+        after: i64 = -1
+        if at == 0 and self._decimals_at > 0 and end > self._decimals_at + 10 and buf.startswith(self._before):
+            # Most lines are of the thread and the second of the line before.
+            after = self._decimals(buf, self._decimals_at)
+            if after > 0:
+                return after
         self.delta_ns = -1
-        begin = self.read_owner(buf, at, end)
+        begin: i64 = self.read_owner(buf, at, end)
         after = -1
         if begin >= 0 and begin < end:
             after = self._same_second(buf, begin, end)
             if after > 0:
                 if at == 0:
-                    self._line = buf
                     self._decimals_at += begin - self._stamp_at
                     self._stamp_at = begin
+                    self._before = buf[: self._decimals_at]
                 return after
         self.stamp_kind = NO_STAMP
         self._decimals_at = 0
@@ -90,24 +85,28 @@ class Leader(Owner):
         if after < end and buf[after] == _PAREN:
             return self.skip_brackets(buf, self._delta(buf, after, end), end)
         if at == 0 and self.digits > 0:
-            self._line = buf
             self._stamp_at = begin
             self._decimals_at = after - self.digits - 1
+            self._before = buf[: self._decimals_at]
             self._second_ns = self.stamp_ns - self.stamp_ns % 1_000_000_000
         return after
 
     def _same_second(self, buf: bytes, at: i64, end: i64) -> i64:
         """The stamp at ``at`` when it is in the second of the line before; where the body starts, -1 when it is not."""
-        digits: i64 = self.digits
-        if self._decimals_at == 0 or end - at < self._decimals_at - self._stamp_at + digits + 2:
+        if self._decimals_at == 0 or end - at < self._decimals_at - self._stamp_at + self.digits + 2:
             return -1
-        line = self._line
+        before = self._before
         k: i64 = self._stamp_at
         while k < self._decimals_at:
-            if buf[at] != line[k]:
+            if buf[at] != before[k]:
                 return -1
             at += 1
             k += 1
+        return self._decimals(buf, at)
+
+    def _decimals(self, buf: bytes, at: i64) -> i64:
+        """As many decimals as the line before had, and a space; where the body starts, -1 when it is not so simple."""
+        digits: i64 = self.digits
         fraction_ns: i64 = 0
         if digits == 6:
             fraction_ns = six_digits(buf, at) * 1000

@@ -145,6 +145,7 @@ _MAX_NAMES: Final = 4096
 
 
 _SLOTS: Final = 256
+_HEAD_LEN: Final = 7
 
 
 class Syscall:
@@ -152,6 +153,17 @@ class Syscall:
 
     def __init__(self, name: bytes, code: i64, family: str, fd_first: bool) -> None:
         self.name: bytes = name
+        self.name_len: i64 = len(name)
+        self.head: i64 = 0
+        """The first seven characters of the name in one number; what stands behind a shorter one is 0."""
+        self.head_mask: i64 = 0
+        """The bits of them that the name has."""
+        shift: i64 = 0
+        ones: i64 = 255
+        for character in name[:_HEAD_LEN]:
+            self.head |= i64(character) << shift
+            self.head_mask |= ones << shift
+            shift += 8
         self.code: i64 = code
         self.family: str = family
         """One of `FAMILIES`, or empty."""
@@ -195,24 +207,25 @@ class Syscalls:
         lately: the few names that make up most lines are found without a copy. Else `other`."""
         if at + 7 >= end:
             return self.other
-        entry = self._slots[_slot(buf, at)]
-        name = entry.name
-        size: i64 = len(name)
-        after: i64 = at + size
-        if after >= end or buf[after] != mark:
+        head: i64 = _head(buf, at)
+        entry = self._slots[_slot(head)]
+        after: i64 = at + entry.name_len
+        if head & entry.head_mask != entry.head or after >= end or buf[after] != mark:
             return self.other
-        k: i64 = 0
-        while k < size:
-            if buf[at + k] != name[k]:
-                return self.other
-            k += 1
+        if entry.name_len > _HEAD_LEN:
+            name = entry.name
+            k: i64 = _HEAD_LEN
+            while k < entry.name_len:
+                if buf[at + k] != name[k]:
+                    return self.other
+                k += 1
         return entry
 
     def at(self, buf: bytes, start: i64, end: i64) -> Syscall:
         """The entry of the name at ``start``."""
         entry = self.get(buf[start:end])
         if start + 7 < len(buf):
-            self._slots[_slot(buf, start)] = entry
+            self._slots[_slot(_head(buf, start))] = entry
         return entry
 
     def seen(self) -> list[Syscall]:
@@ -225,10 +238,16 @@ class Syscalls:
         return {entry.family for entry in self.by_name.values() if entry.calls and entry.family}
 
 
-def _slot(buf: bytes, at: i64) -> i64:
-    """Where the name at ``at`` is remembered: chosen so that the names of real traces seldom meet. What stands behind
-    a short name only spreads it over several slots."""
-    spread: i64 = i64(buf[at]) + i64(buf[at + 1]) * 31 + (i64(buf[at + 3]) + i64(buf[at + 4])) * 32 + i64(buf[at + 6])
+def _head(buf: bytes, at: i64) -> i64:
+    """The seven characters at ``at`` in one number."""
+    low: i64 = i64(buf[at]) | i64(buf[at + 1]) << 8 | i64(buf[at + 2]) << 16 | i64(buf[at + 3]) << 24
+    return low | i64(buf[at + 4]) << 32 | i64(buf[at + 5]) << 40 | i64(buf[at + 6]) << 48
+
+
+def _slot(head: i64) -> i64:
+    """Where the name that begins so is remembered: chosen so that the names of real traces seldom meet. What stands
+    behind a short name only spreads it over several slots."""
+    spread: i64 = head + (head >> 8) * 31 + ((head >> 24) + (head >> 32)) * 32 + (head >> 48)
     return spread & (_SLOTS - 1)
 
 

@@ -23,12 +23,17 @@ from pcapstall.strace.syscalls import (
     WRITE,
     WRITEV,
 )
+from pcapstall.strace.walk import BACKSLASH, COMMA, QUOTE, SPACE
 
 PREVIEW: Final = 96
 """Bytes of a preview: a hello's random ends at 43, after a PROXY line or a CONNECT perhaps later."""
 MAX_PREVIEWS: Final = 4
 _LOOK_CALLS: Final = 64
 """A handshake that begins later than in so many calls is not looked for."""
+_NO_FLAGS: Final = b", 0, NULL, NULL"
+"""How the arguments of most recvfrom end."""
+_NO_FLAGS_LEN: Final = 15
+_HANDSHAKE: Final = 0x16
 _HANDSHAKE_RECORD: Final = b"\x16\x03"
 
 
@@ -105,7 +110,9 @@ class Transfers:
 
     def begins_handshake(self, reader: StraceReader, code: i64) -> bool:
         """Whether the bytes begin like a handshake record: enough to take an unknown descriptor for a socket."""
-        return reader.body.ret >= 2 and self._shown(reader, code, reader.body.ret, 2).data == _HANDSHAKE_RECORD
+        if reader.body.ret < 2 or _begins_otherwise(reader, code):
+            return False
+        return self._shown(reader, code, reader.body.ret, 2).data == _HANDSHAKE_RECORD
 
     def _failed(self, reader: StraceReader, way: Direction) -> None:
         errno = reader.body.errno(reader.buf)
@@ -138,8 +145,11 @@ class Transfers:
             last = None
             if len(previews) >= MAX_PREVIEWS:
                 return
-            if previews and self._shown(reader, code, moved, 2).data != _HANDSHAKE_RECORD:
-                return
+            if previews:
+                if _begins_otherwise(reader, code):
+                    return
+                if self._shown(reader, code, moved, 2).data != _HANDSHAKE_RECORD:
+                    return
         shown = self._shown(reader, code, moved, PREVIEW - have)
         if not shown.data:
             return
@@ -171,6 +181,9 @@ class Transfers:
 
     def _peeks(self, reader: StraceReader, code: i64) -> bool:
         """Whether MSG_PEEK is among the flags: recvfrom's fourth argument, recvmsg's third."""
+        end: i64 = reader.args_end
+        if code == RECVFROM and end > _NO_FLAGS_LEN and reader.args[end - _NO_FLAGS_LEN : end] == _NO_FLAGS:
+            return False
         cursor = self._cursor
         cursor.open(reader.args, reader.args_rest, reader.args_end)
         place: i64 = 3
@@ -180,3 +193,22 @@ class Transfers:
             return False
         flags: i64 = read_flags(cursor.buf, cursor.start, cursor.end, MESSAGE_FLAGS)
         return flags > 0 and flags & MSG_PEEK != 0
+
+
+def _begins_otherwise(reader: StraceReader, code: i64) -> bool:
+    """Whether the buffer after the first argument surely does not begin with the 0x16 of a handshake record, which is
+    printed as ``\\26``, ``\\026`` or ``\\x16``; for the calls whose buffer is that argument."""
+    if code != READ and code != WRITE and code != RECVFROM and code != SENDTO:
+        return False
+    buf = reader.args
+    at: i64 = reader.args_rest
+    # , "\27\3\3
+    if at + 6 >= reader.args_end or buf[at] != COMMA or buf[at + 1] != SPACE or buf[at + 2] != QUOTE:
+        return False
+    first: i64 = buf[at + 3]
+    if first != BACKSLASH:
+        return first != _HANDSHAKE
+    first = buf[at + 4]
+    if first == 50:
+        return buf[at + 5] != 54
+    return 49 <= first <= 55

@@ -216,6 +216,29 @@ def test_previews_go_on_only_where_nothing_was_left_out() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_record"),
+    [
+        (r'"\26\3\1\2\0"', True),
+        (r'"\026\003\001\002\000"', True),
+        (r'"\x16\x03\x01\x02\x00"', True),
+        ('"\x16\x03\x01\x02\x00"', True),
+        (r'"\27\3\3\0\1"', False),
+        (r'"\261\3\3\0\1"', False),
+        (r'"\2\3\3\0\1"', False),
+        (r'"\0\3\3\0\1"', False),
+        (r'"\1261\3\0\1"', False),
+        (r'"\x26\x03\x01\x02\x00"', False),
+        ('"26\\3\\1\\2a"', False),
+        ('""..., 5', False),
+    ],
+)
+def test_only_a_handshake_record_makes_a_socket_of_an_unknown_descriptor(text: str, is_record: bool) -> None:
+    assert bool(index_text(f"7 write(3, {text}, 5) = 5\n").sockets) == is_record
+    socket = f'7 {SOCKET}3\n7 write(3, "GET"..., 90) = 90\n7 write(3, {text}, 5) = 5\n'
+    assert len(index_text(socket).sockets[0].outbound.previews) == 1 + is_record
+
+
 def test_peeked_bytes_are_not_read_twice() -> None:
     index = index_text(f'7 {SOCKET}3\n7 recvfrom(3, "\\26\\3\\1", 3, MSG_PEEK, NULL, NULL) = 3\n')
     (peeked,) = index.sockets[0].inbound.previews
