@@ -2,7 +2,10 @@
 
 import gc
 import io
+import os
 import struct
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -299,3 +302,33 @@ def test_flows_without_a_length_take_no_room_in_the_tally(tmp_path: Path, monkey
     assert collectors[0].counted.flows + len(collectors[0].kept) == 2001
     assert sum(count for count, _ in collectors[0].counted.closed_extents()) < 10
     assert len(collectors[0].counted._closed) < 10
+
+
+@pytest.mark.parametrize(("age_ns", "stalled"), [(0, 1), (3600 * SECOND, 0)])
+def test_a_live_capture_goes_on_until_its_pipe_ends(tmp_path: Path, age_ns: int, stalled: int) -> None:
+    """Nothing comes any more of a connection that hangs: the waiting shows by this host's clock alone."""
+    fifo = tmp_path / "live"
+    os.mkfifo(fifo)
+    old = Path(write(tmp_path / "a.pcap", handshake(time.time_ns() - 20_000_000 - age_ns))).read_bytes()
+
+    def feed() -> None:
+        with fifo.open("wb") as pipe:
+            pipe.write(old)
+            pipe.flush()
+            time.sleep(0.4)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    report = analyse([str(fifo)], Options(parse_thresholds(["300ms"])))
+    feeder.join()
+    assert report.totals.stalled == stalled
+    if stalled:
+        (flow,) = report.flows
+        assert flow.stalled == "ack_ch"
+        assert 300_000_000 < flow.open_ns["ack_ch"] < 5 * SECOND
+
+
+def test_connections_that_still_wait_are_told_first(tmp_path: Path) -> None:
+    assert "1 had sent no ClientHello when the capture ended" in text(
+        analyse([write(tmp_path / "a.pcap", handshake(SECOND))])
+    )

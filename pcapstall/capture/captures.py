@@ -75,6 +75,11 @@ class Captures(RecordCursor):
         """Whether the end was asked for before it came."""
         return self._ring.stop.count > 0
 
+    @property
+    def stop_asked_s(self) -> float | None:
+        """When that was, by the monotonic clock; None when it was not."""
+        return self._ring.stop.since_s if self._ring.stop.count > 0 else None
+
     def infos(self) -> list[CaptureInfo]:
         """What is known of each file so far, in the order of ``file_index``."""
         return [file.info(self._ring.warnings) for file in self._ring.files]

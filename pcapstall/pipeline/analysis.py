@@ -4,6 +4,7 @@ Every step is a package of its own; this module only says in which order they co
 collector is off: nothing in the flows' state makes cycles that die young.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,6 +22,7 @@ from pcapstall.flows.table import FlowTable
 from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.given import GivenFile
+from pcapstall.pipeline.live import live_until
 from pcapstall.pipeline.scan import FileCounts, Listener, Scan
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted
@@ -151,6 +153,7 @@ def _open_logs(files: Sequence[GivenFile]) -> "Logs | None":
 
 def _read(cursor: Captures, collector: Collector, ears: Listener, max_flows: int) -> tuple[Scan, Limits]:
     """Every packet through the flow table into the collector."""
+    began_ns = time.time_ns()
     table = FlowTable(collector, collector.thresholds.least(), max_flows=max_flows)
     scan = Scan(table, Decoder(), ears)
     with without_garbage():
@@ -158,7 +161,7 @@ def _read(cursor: Captures, collector: Collector, ears: Listener, max_flows: int
             scan.run(cursor)
         except KeyboardInterrupt:
             cursor.stop()
-        scan.end()
+        scan.end(live_until(began_ns, scan.latest_ns, cursor))
         collector.watched_until = scan.watched_until
         table.finish()
     return scan, table.limits

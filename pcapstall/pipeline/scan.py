@@ -183,8 +183,10 @@ class Scan:
         """The latest stamp since the last gap; 0 before the first."""
         return self._latest_ns
 
-    def end(self) -> None:
-        """The reading is over, by itself or not."""
+    def end(self, until_ns: i64 = 0) -> None:
+        """The reading is over, by itself or not; the capture went on until ``until_ns`` where that is after its end."""
+        if until_ns > self._latest_ns:
+            self._latest_ns = until_ns
         self.watched_until.append(self._latest_ns)
         self.watched_until.sort()
 

@@ -116,9 +116,18 @@ def _nothing_wrong(report: Report, flows: Sequence[FlowReport]) -> str:
             " (seen midway, cut short or not TLS)."
         )
     said = f"No stall: {_flows(report)}, all within {format_span(length)} at every step (longest: {name})"
+    if waiting := _waiting(report, flows):
+        said += f", but {waiting} had sent no ClientHello when the capture ended"
     if totals.unjudged:
         said += f"; {totals.unjudged} of them showed no handshake to judge"
     return said + "."
+
+
+def _waiting(report: Report, flows: Sequence[FlowReport]) -> int:
+    """How many connections were open at the end without a ClientHello: too short a wait to be a stall so far."""
+    return report.healthy.tls_outcomes.get("no_client_hello", 0) + sum(
+        flow.tls_outcome == "no_client_hello" for flow in flows
+    )
 
 
 def what_was_read(report: Report) -> list[str]:

@@ -39,8 +39,8 @@ def place(case: Case) -> Fact | None:
     if NEVER in (pair.syn_synack_ns, pair.synack_ack_ns):
         return Fact(where + ".")
     return Fact(
-        f"{where}: a SYN is answered within {span(pair.syn_synack_ns)} there, a SYN-ACK within "
-        f"{span(pair.synack_ack_ns)}."
+        f"{where}: the fastest answer to a SYN comes {span(pair.syn_synack_ns)} after it there, to a SYN-ACK "
+        f"{span(pair.synack_ack_ns)} after it."
     )
 
 
