@@ -3,16 +3,20 @@
 Made from a flow's notes when the flow is to be diagnosed, so it may take its time. What the segments mean is not here.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pcapstall.core.seq import to_offset
 from pcapstall.flows.flow import COPY, FLAG_NOTES_CUT, KEEP_ALIVE, Flow, HalfFlow
 from pcapstall.flows.kept import SegmentNote
+from pcapstall.flows.notes import NOTES_MAX
 from pcapstall.wire.segment import ACK, RST, SYN
 from pcapstall.wire.tcp_options import END_OF_OPTIONS, MAXIMUM_SEGMENT_SIZE, NO_OPERATION, SACK
 from pcapstall.wire.tls_reader import NEVER
 
+AGES_NS: Final = 1 << 61
+"""Later than any stamp; below zero, earlier."""
 TIMESTAMPS_LEN: Final = 12
 """What timestamps take from the MSS (RFC 7323 appendix A, RFC 6691)."""
 USUAL_MSS: Final = 1460
@@ -91,6 +95,8 @@ class History:
         client_opens = flow.opener_is_client
         self.is_cut: bool = flow.flags & FLAG_NOTES_CUT != 0
         """Whether some in the middle were not noted: there were too many."""
+        self.gaps: list[tuple[int, int]] = _gaps(flow) if self.is_cut else []
+        """The times between which segments may not have been noted, by the capture's clock."""
         self._unnoted = {
             side: (half.packets - sum(note.from_opener == (side == client_opens) for note in noted), half.last_ip_id)
             for side, half in ((True, client), (False, flow.server()))
@@ -138,6 +144,21 @@ class History:
         """How many segments on the wire a frame is: an offloaded one is larger than the MSS."""
         full = self.full_size(seg.from_client)
         return max(1, -(-seg.payload_len // full)) if full > 0 else 1
+
+
+def overlaps(gaps: Sequence[tuple[int, int]], start_ns: int, end_ns: int) -> bool:
+    """Whether a gap shares more than an instant with a time."""
+    return any(begin_ns < end_ns and start_ns < until_ns for begin_ns, until_ns in gaps)
+
+
+def _gaps(flow: Flow) -> list[tuple[int, int]]:
+    """Where notes were left out: between the first ones and the latest; and behind them, once the handshake was over.
+    Anywhere, where there was no room for them: that comes back when other flows end."""
+    middle, last = flow.middle_note, flow.last_note
+    if flow.note_count < NOTES_MAX or middle is None or middle.next is None or last is None:
+        return [(-AGES_NS, AGES_NS)]
+    gaps = [(middle.ns, middle.next.ns)]
+    return [*gaps, (last.ns, AGES_NS)] if flow.settled else gaps
 
 
 def _seg(note: SegmentNote, peer: HalfFlow, from_client: bool) -> Seg:

@@ -163,8 +163,7 @@ LENGTHS_MS: dict[str, dict[int, dict[str, tuple[int, int]]]] = {
 COPIED = {"any-interface-copies/expected"}
 """Captures that hold packets more than once."""
 
-FAULTS: dict[tuple[str, str], str] = {
-}
+FAULTS: dict[tuple[str, str], str] = {}
 """What is known to be wrong, by test and golden file."""
 
 LABELS = [label(path) for path in WANTED]

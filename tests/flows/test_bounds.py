@@ -164,7 +164,6 @@ class TestSuccessors:
         assert (first.syn_ack_retries, second.direction_source) == (0, "syn_ack")
         assert second.opener is second.server()
 
-
     def test_another_answer_to_the_same_syn_begins_none(self) -> None:
         """The client reset what one server of an address answered; then another one answers the same SYN."""
         talk = Talk()

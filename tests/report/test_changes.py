@@ -49,7 +49,7 @@ def test_golden_of_other_formats(golden, wanted):
     text = rendered(wanted)
     if wanted == "json":
         text = json.dumps(json.loads(text) | {"version": "x"}, indent=1) + "\n"
-    golden(f"diff.{ {'markdown': 'md', 'jira': 'jira.txt'}.get(wanted, wanted)}", text)
+    golden(f"diff.{ {'markdown': 'md', 'jira': 'jira.txt'}.get(wanted, wanted) }", text)
 
 
 @pytest.mark.parametrize("width", [50, 80, 132])

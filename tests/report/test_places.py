@@ -1,6 +1,5 @@
 """How evidence names the files that it rests on."""
 
-
 import factories
 import pytest
 from hypothesis import given

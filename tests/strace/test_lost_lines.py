@@ -48,6 +48,6 @@ def test_lost_lines_make_no_wrong_claim_sure(name: str, tmp_path: Path) -> None:
 def test_halves_without_their_others_are_counted(read) -> None:
     reading = read(
         "7 1796007027.1 read(4,  <unfinished ...>\n7 1796007027.2 getpid() = 7\n"
-        "8 1796007027.3 getpid() = 8\n8 1796007027.4 <... read resumed>\"y\", 1) = 1\n"
+        '8 1796007027.3 getpid() = 8\n8 1796007027.4 <... read resumed>"y", 1) = 1\n'
     )
     assert (reading.reader.lost_halves, reading.reader.first_lost_ref & 0xFFFF) == (1, 2)

@@ -66,7 +66,7 @@ class Running:
     def goes_on(self, at_client: bool, ns: int, by_client: bool, way: bool) -> bool:
         return self.known
 
-    def is_cut(self, at_client: bool) -> bool:
+    def leaves_out(self, at_client: bool, ns: int, by_client: bool) -> bool:
         return False
 
 
@@ -125,6 +125,13 @@ def test_a_large_frame_at_the_sender_is_several_segments_on_the_wire() -> None:
 def test_segments_that_the_receiver_joins() -> None:
     small = [seg(at, True, at * MSS, MSS, ip_id=7 + at, tsval=5) for at in range(3)]
     joined = come(seg(0, True, 0, 3 * MSS, ip_id=7, tsval=5))
+    assert fates(crossed(small, [joined])) == [ARRIVED] * 3
+
+
+def test_small_segments_that_the_receiver_joins() -> None:
+    """Each has an IP ID of its own, of which the joined frame shows the first only."""
+    small = [seg(at, True, at * 10, 10, ip_id=7 + at, tsval=5) for at in range(3)]
+    joined = come(seg(0, True, 0, 30, ip_id=7, tsval=5))
     assert fates(crossed(small, [joined])) == [ARRIVED] * 3
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from wire_support import ACK, FIN, FLIGHT, HELLO, MS, PSH, SECOND, Road
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.diagnose.two_ends.clock import clock_of
 from pcapstall.diagnose.two_ends.judge import judge
+from pcapstall.diagnose.two_ends.losses import tally
 from pcapstall.diagnose.two_ends.pairing import pair_flows
 from pcapstall.diagnose.two_ends.scene import Scene, Span, event_samples
 from pcapstall.diagnose.two_ends.verdict import TwoVerdict
@@ -40,10 +42,12 @@ def findings(road: Road, at: str, clock: Callable[[int], int]) -> tuple[Findings
     return found, Span(segments[0].ts_ns - 10 * SECOND, segments[-1].ts_ns + 10 * SECOND)
 
 
-def judged(road: Road, clock: Callable[[int], int] = int) -> tuple[TwoVerdict | None, Scene]:
-    """The verdict on the one connection; the server's capture has another ``clock``."""
+def judged(
+    road: Road, clock: Callable[[int], int] = int, server_road: Road | None = None
+) -> tuple[TwoVerdict | None, Scene]:
+    """The verdict on the one connection; the server's capture has another ``clock``, and may show other frames."""
     client, client_span = findings(road, "client", int)
-    server, server_span = findings(road, "server", clock)
+    server, server_span = findings(server_road or road, "server", clock)
     (pair,) = pair_flows(client.flows(), server.flows()).pairs
     scene = Scene(
         pair,
@@ -95,6 +99,72 @@ def no_answer() -> Road:
     road.c(ack + 8 * SECOND, FIN | ACK, offset=len(HELLO))
     road.s(ack + 8 * SECOND + 5 * MS, ack=len(HELLO) + 1)
     return road
+
+
+def long_talk(joined: bool, finished: bool) -> Road:
+    """Sixty commands and STARTTLS, the hello 3 s later; ``joined``: a command's two segments are one frame (GRO)."""
+    road = Road(server_port=25)
+    now = road.handshake() + MS
+    greeting = b"220 hi\r\n"
+    road.s(now, PSH | ACK, greeting)
+    sent, came = 0, len(greeting)
+
+    def command(text: bytes, answer: bytes) -> None:
+        nonlocal now, sent, came
+        now += 20 * MS
+        if joined:
+            road.c(now, PSH | ACK, text, offset=sent, ack=came)
+            road._ids[True] += 1
+        else:
+            road.c(now, PSH | ACK, text[:7], offset=sent, ack=came)
+            road.c(now + 10_000, PSH | ACK, text[7:], offset=sent + 7, ack=came)
+        sent += len(text)
+        now += 20 * MS
+        road.s(now, PSH | ACK, answer, offset=came, ack=sent)
+        came += len(answer)
+
+    for number in range(60):
+        command(b"NOOP %03d.....\r\n" % number, b"250 ok\r\n")
+    command(b"STARTTLS......\r\n", b"220 go\r\n")
+    road.c(now + 10 * MS, offset=sent, ack=came)
+    now += 3 * SECOND
+    road.c(now, PSH | ACK, HELLO, offset=sent, ack=came)
+    sent += len(HELLO)
+    road.s(now + 5 * MS, offset=came, ack=sent)
+    if finished:
+        road.s(now + 6 * MS, PSH | ACK, FLIGHT, offset=came, ack=sent)
+        came += len(FLIGHT)
+        road.c(now + 12 * MS, PSH | ACK, talks.FINISHED, offset=sent, ack=came)
+    return road
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_segments_that_were_not_noted_are_not_lost(finished: bool) -> None:
+    """Both captures leave out their middle, each another one."""
+    verdict, scene = judged(long_talk(False, finished), server_road=long_talk(True, finished))
+    assert scene.client.history.is_cut
+    assert scene.server.history.is_cut
+    for direction in (scene.crossings.to_server, scene.crossings.to_client):
+        counted = tally(direction)
+        assert (counted.lost, counted.missed, counted.foreign) == ((), 0, ())
+        assert counted.sent >= 20
+    assert verdict is not None
+    assert (verdict.cause, verdict.confidence) == ("client_process", "medium")
+    assert "this connection alone" in verdict.would_settle
+    assert verdict.parts["client_process"] > 3 * SECOND
+    # How long which side took between what was noted is not known.
+    assert SECOND < verdict.parts["unknown"] < 2 * SECOND
+
+
+def test_a_loss_behind_what_was_left_out_is_one() -> None:
+    road, server_road = long_talk(False, True), long_talk(True, True)
+    for each in (road, server_road):
+        hello = next(sent for sent in each.sent if sent.payload == HELLO)
+        again = replace(hello, ns=hello.ns - 2 * SECOND, ip_id=9999, lost_at=0.5)
+        each.sent.insert(each.sent.index(hello), again)
+    verdict, scene = judged(road, server_road=server_road)
+    assert [piece.end - piece.start for piece in tally(scene.crossings.to_server).lost] == [len(HELLO)]
+    assert verdict is not None
 
 
 ROADS: dict[str, tuple[Callable[..., Road], str]] = {

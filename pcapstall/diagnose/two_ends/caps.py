@@ -14,7 +14,6 @@ from pcapstall.diagnose.sight import misses_bytes
 from pcapstall.diagnose.two_ends.pairing import BY_RANDOM
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
-from pcapstall.flows.flow import FLAG_NOTES_CUT
 
 _BOTH: Final = (True, False)
 
@@ -24,7 +23,10 @@ def capped(scene: Scene, confidence: str, cause: str, ends: Sequence[bool] = _BO
     wanted: list[str] = []
     for at_client in ends:
         case, where = scene.case_at(at_client), "client" if at_client else "server"
-        for cap, lacking in _caps(case, where, cause, case is scene.case):
+        caps = _caps(case, where, cause, case is scene.case)
+        if scene.is_cut_in_interval(at_client):
+            caps.append((MEDIUM, "captures of this connection alone"))
+        for cap, lacking in caps:
             if at_most(confidence, cap) != confidence or confidence == cap:
                 wanted.append(lacking)
             confidence = at_most(confidence, cap)
@@ -50,9 +52,6 @@ def _caps(case: Case, where: str, cause: str, decides: bool) -> list[tuple[str, 
         found.append((MEDIUM, f"a capture at the {where} that lacks no packets"))
     elif file_of(flow.first_ref) in case.surroundings.doubtful_files:
         found.append((MEDIUM, f"a capture at the {where} that dropped no packets and whose clock did not step"))
-    noted = case.history.segs
-    if flow.flags & FLAG_NOTES_CUT and decides and (not flow.settled or not noted or noted[-1].ns < case.end_ns):
-        found.append((MEDIUM, "captures of this connection alone"))
     if case.outcome.one_sided:
         found.append((LOW if decides else MEDIUM, f"a capture of both directions at the {where}"))
     if decides and case.is_open and case.intervals.cut_by_capture:

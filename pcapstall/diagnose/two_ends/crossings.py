@@ -59,10 +59,12 @@ def _pieces(history: History, from_client: bool, shift: Shift, cuts: set[int]) -
         if start == end:
             found.append(Piece(seg, start, end, flags, ack, seg.ip_id))
             continue
-        at = start
+        at, before = start, 0
         for edge in [edge for edge in edges if start < edge < end] + [end]:
-            ip_id = seg.ip_id if seg.ip_id <= 0 else (seg.ip_id + (at - start) // max(full, 1)) & 0xFFFF
+            ip_id = seg.ip_id if seg.ip_id <= 0 else (seg.ip_id + before) & 0xFFFF
             found.append(Piece(seg, at, edge, flags & SYN if edge < end else flags, ack, ip_id))
+            # Each was a packet, or several full ones, and has an IP ID of its own: receivers join small ones, too.
+            before += -(-(edge - at) // max(full, 1))
             at = edge
     return found
 

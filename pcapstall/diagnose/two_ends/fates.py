@@ -1,12 +1,22 @@
 """What became of each packet: it came, was lost, or only a capture lacks it; and what came without having left.
 
-A capture can be wrong by what it dropped, and says nothing of the time before it began and after it ended. Only what
-neither explains was lost by the network.
+A capture can be wrong by what it dropped, and says nothing of the time before it began and after it ended, nor of that
+of which no segments were kept. Only what none of this explains was lost by the network.
 """
 
 from typing import Final, Protocol
 
-from pcapstall.diagnose.two_ends.pieces import ARRIVED, COPY, FOREIGN, LOST, MISSED, UNWATCHED, Direction, Piece
+from pcapstall.diagnose.two_ends.pieces import (
+    ARRIVED,
+    COPY,
+    FOREIGN,
+    LOST,
+    MISSED,
+    UNNOTED,
+    UNWATCHED,
+    Direction,
+    Piece,
+)
 from pcapstall.wire.segment import ACK, RST, SYN
 
 COPY_NS: Final = 1_000_000
@@ -26,17 +36,13 @@ class Watch(Protocol):
     def goes_on(self, at_client: bool, ns: int, by_client: bool, way: bool) -> bool:
         """Whether it went on until then; with ``way`` until what left the other end then must have come."""
 
-    def is_cut(self, at_client: bool) -> bool:
-        """Whether not all segments of the connection were noted there."""
+    def leaves_out(self, at_client: bool, ns: int, by_client: bool) -> bool:
+        """Whether what left the other end at a time, or came there then, may not have been noted at this one."""
 
 
 def settle_fates(direction: Direction, back: Direction, watch: Watch) -> None:
     """Settle what became of each piece; ``back`` is the other direction of the same connection."""
     sender, receiver = direction.from_client, not direction.from_client
-    if watch.is_cut(receiver):
-        direction.sent = _without_tail(direction.sent)
-    if watch.is_cut(sender):
-        direction.came = _without_tail(direction.came)
     covered = _first_arrivals(direction)
     seen_from = _seen_from(direction, back)
     last = _last_matched(direction.sent)
@@ -45,6 +51,8 @@ def settle_fates(direction: Direction, back: Direction, watch: Watch) -> None:
             piece.fate = ARRIVED
         elif _is_copy(piece, index, direction.sent):
             piece.fate = COPY
+        elif watch.leaves_out(receiver, piece.ns, sender):
+            piece.fate = UNNOTED if _was_had(piece, direction, back, covered) else UNWATCHED
         elif _was_had(piece, direction, back, covered):
             piece.fate = MISSED
         else:
@@ -55,6 +63,8 @@ def settle_fates(direction: Direction, back: Direction, watch: Watch) -> None:
     for index, piece in enumerate(direction.came):
         if piece.partner is None and _is_copy(piece, index, direction.came):
             piece.fate = COPY
+        elif piece.partner is None and watch.leaves_out(sender, piece.ns, receiver):
+            piece.fate = UNWATCHED
         elif piece.partner is None:
             begun = index > first or watch.had_begun(sender, piece.ns, receiver)
             goes_on = index < last or watch.goes_on(sender, piece.ns, receiver, False)
@@ -75,11 +85,6 @@ def _is_copy(piece: Piece, index: int, pieces: list[Piece]) -> bool:
 def _looks(piece: Piece) -> tuple[object, ...]:
     seg = piece.seg
     return piece.flags, piece.start, piece.end, piece.ack, piece.ip_id, seg.ttl, seg.tsval, seg.tsecr, seg.window
-
-
-def _without_tail(pieces: list[Piece]) -> list[Piece]:
-    """Without what comes after the last piece that has a partner: the other end's notes were full."""
-    return pieces[: _last_matched(pieces) + 1]
 
 
 def _first_matched(pieces: list[Piece]) -> int:

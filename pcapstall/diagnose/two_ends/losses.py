@@ -10,7 +10,17 @@ from typing import Final
 
 from pcapstall.diagnose.rules.base import several, span, times, were
 from pcapstall.diagnose.segments import TIMESTAMPS_LEN
-from pcapstall.diagnose.two_ends.pieces import ARRIVED, COPY, FOREIGN, LOST, MISSED, UNWATCHED, Direction, Piece
+from pcapstall.diagnose.two_ends.pieces import (
+    ARRIVED,
+    COPY,
+    FOREIGN,
+    LOST,
+    MISSED,
+    UNNOTED,
+    UNWATCHED,
+    Direction,
+    Piece,
+)
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict
 from pcapstall.diagnose.two_ends.walk import TO_CLIENT, TO_SERVER, Step
@@ -37,7 +47,7 @@ class Tally:
     missed: int
     """In one capture only, though both hosts had them."""
     unwatched: int
-    """Sent when the other capture may have been over."""
+    """Sent when the other capture may have been over, or when its packets were not kept."""
     foreign: tuple[Piece, ...]
     """They came and never left their sender's end."""
 
@@ -58,7 +68,7 @@ def tally(direction: Direction) -> Tally:
         lost_acks=sum(piece.is_bare_ack for piece in lost),
         spurious=tuple(piece for piece in worst.values() if _is_spurious(piece, direction)),
         missed=sum(piece.fate == MISSED for piece in worst.values()),
-        unwatched=sum(piece.fate == UNWATCHED for piece in worst.values()),
+        unwatched=sum(piece.fate in (UNNOTED, UNWATCHED) for piece in worst.values()),
         foreign=tuple(came_refs.values()),
     )
 
@@ -117,13 +127,13 @@ def summary(scene: Scene, told: Sequence[TwoFact] = ()) -> list[TwoFact]:
         to = _OTHER[direction.from_client]
         if counted.sent and not (counted.lost or counted.missed or counted.unwatched):
             whole.append(f"{several(counted.sent, 'segment')} to the {to}")
-        is_cut = is_cut or scene.is_cut(direction.from_client)
+        is_cut = is_cut or scene.case_at(direction.from_client).history.is_cut
         facts += [fact for fact in _tally_facts(direction, counted) if not _is_told(fact, known)]
-    first = "the first " if is_cut else ""
+    kept = " Some in the middle were not looked at." if is_cut else ""
     if len(whole) == 2:
-        facts.insert(0, TwoFact(f"Nothing was lost between the captures: {first}{whole[0]} and {whole[1]} came."))
+        facts.insert(0, TwoFact(f"Nothing was lost between the captures: {whole[0]} and {whole[1]} came.{kept}"))
     elif whole:
-        facts.insert(0, TwoFact(f"Nothing else was lost: {whole[0]} came."))
+        facts.insert(0, TwoFact(f"Nothing else was lost: {whole[0]} came.{kept}"))
     return facts
 
 

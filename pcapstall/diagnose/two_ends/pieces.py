@@ -12,8 +12,10 @@ ARRIVED: Final = "arrived"
 LOST: Final = "lost"
 MISSED: Final = "missed"
 """The other end has it: its host acknowledged it, or went on from it. Only the capture there lacks it."""
+UNNOTED: Final = "unnoted"
+"""The other host had it; only its place among that end's notes is not known, for there were too many to keep all."""
 UNWATCHED: Final = "unwatched"
-"""The other capture did not go on until it must have come."""
+"""The other capture did not go on until it must have come, or its packets of that time were not kept."""
 COPY: Final = "copy"
 """The same packet once more in one capture: of another interface, or a mirror's."""
 FOREIGN: Final = "foreign"
@@ -36,8 +38,8 @@ class Piece:
     partner: "Piece | None" = None
     """The same piece at the other end."""
     fate: str = ""
-    """`ARRIVED`, `LOST`, `MISSED` or `UNWATCHED` for what was sent; `FOREIGN` for what came and surely was not, or
-    `UNWATCHED` where it is not certain that the capture at the sender was running; `COPY` for either."""
+    """`ARRIVED`, `LOST`, `MISSED`, `UNNOTED` or `UNWATCHED` for what was sent; `FOREIGN` for what came and surely was
+    not, or `UNWATCHED` where it is not certain that the capture at the sender was running; `COPY` for either."""
 
     @property
     def ns(self) -> int:

@@ -10,12 +10,12 @@ from typing import Final
 
 from pcapstall.core.seq import seq_diff
 from pcapstall.diagnose.case import Case
-from pcapstall.diagnose.segments import Seg
+from pcapstall.diagnose.segments import AGES_NS, Seg, overlaps
 from pcapstall.diagnose.two_ends.clock import Clock, Sample, clock_of
 from pcapstall.diagnose.two_ends.crossings import cross
 from pcapstall.diagnose.two_ends.pairing import Pair
 from pcapstall.diagnose.two_ends.pieces import Crossings, Piece, Shift
-from pcapstall.flows.flow import FLAG_NOTES_CUT, Flow
+from pcapstall.flows.flow import Flow
 
 SETTLED_NS: Final = 100_000_000
 """A packet is given so long, beyond the fastest round trip, to come to a capture that is about to end."""
@@ -127,9 +127,37 @@ class Scene:
         slack = 0 if self.clock is None or not way else self.clock.fastest_ns + SETTLED_NS
         return there is not None and there + slack <= self.spans[not at_client].last_ns
 
-    def is_cut(self, at_client: bool) -> bool:
+    def leaves_out(self, at_client: bool, ns: int, by_client: bool) -> bool:
         """`fates.Watch`: only so many segments of a connection are noted."""
-        return self.case_at(at_client).flow.flags & FLAG_NOTES_CUT != 0
+        gaps = self.case_at(at_client).history.gaps
+        if not gaps:
+            return False
+        there = self._mapped(at_client, ns, by_client)
+        if there is None:
+            return True
+        slack = (self.clock.fastest_ns if self.clock is not None else 0) + SETTLED_NS
+        return any(there + slack > start_ns and there - slack < end_ns for start_ns, end_ns in gaps)
+
+    @cached_property
+    def gaps(self) -> dict[bool, list[tuple[int, int]]]:
+        """By end, True for the client's: when segments were left out there, by the clock of the end that decides."""
+        found: dict[bool, list[tuple[int, int]]] = {}
+        for at_client in (True, False):
+            own, line = self.case_at(at_client).history.gaps, self.line
+            if at_client == self.seen_at_client or not own:
+                found[at_client] = own
+            elif line is None:
+                found[at_client] = [(-AGES_NS, AGES_NS)]
+            else:
+                found[at_client] = [(line.at(at_client, start), line.at(at_client, end)) for start, end in own]
+        return found
+
+    def is_cut_in_interval(self, at_client: bool) -> bool:
+        """Whether segments of the slow interval, or of what led to a failure, were left out at one end."""
+        case = self.case
+        if case.stalled is not None:
+            return overlaps(self.gaps[at_client], case.start_ns, case.end_ns)
+        return overlaps(self.gaps[at_client], case.flow.first_ns, case.outcome.close_ns or case.flow.last_ns)
 
     def _mapped(self, at_client: bool, ns: int, by_client: bool) -> int | None:
         if self.clock is None:

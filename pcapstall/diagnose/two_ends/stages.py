@@ -6,7 +6,7 @@ The shape of every stage is here, once, as tables; the walk itself knows none of
 from typing import Final
 
 from pcapstall.diagnose.case import Case
-from pcapstall.diagnose.two_ends.pieces import ARRIVED, MISSED, Piece
+from pcapstall.diagnose.two_ends.pieces import ARRIVED, MISSED, UNNOTED, Piece
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.walk import Walker, carries, newest_arrival
 from pcapstall.wire.segment import SYN
@@ -26,7 +26,7 @@ def walk_stage(scene: Scene) -> Walker | None:
     case, line = scene.case, scene.line
     if case.stalled is None or line is None:
         return None
-    walker = Walker(scene.crossings, line, case.start_ns)
+    walker = Walker(scene.crossings, line, case.start_ns, scene.gaps)
     if case.is_open:
         _walk_open(scene, case, walker)
         return walker
@@ -108,6 +108,6 @@ def never_came(scene: Scene, from_client: bool, end_ns: int) -> list[Piece]:
     ]
     for piece in sent:
         copies = [other for other in sent if carries(other, piece)]
-        if not any(other.fate in (ARRIVED, MISSED) for other in copies):
+        if not any(other.fate in (ARRIVED, MISSED, UNNOTED) for other in copies):
             return copies
     return []

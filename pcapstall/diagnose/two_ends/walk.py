@@ -5,12 +5,13 @@ the interval begins. What lies between a first transmission and the copy that ca
 long the copy itself was on its way is the fastest round trip, which has no direction, and what came on top, which has.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from pcapstall.diagnose.segments import overlaps
 from pcapstall.diagnose.split import split
-from pcapstall.diagnose.two_ends.pieces import ARRIVED, MISSED, Crossings, Piece
+from pcapstall.diagnose.two_ends.pieces import ARRIVED, MISSED, UNNOTED, Crossings, Piece
 from pcapstall.diagnose.verdict import CLIENT_KERNEL, CLIENT_PROCESS, NETWORK, SERVER_KERNEL, SERVER_PROCESS, UNKNOWN
 from pcapstall.wire.segment import ACK, RST, SYN
 
@@ -91,6 +92,8 @@ class Walker:
     times: Times
     start_ns: int
     """Where the interval begins, on the line of ``times``."""
+    gaps: Mapping[bool, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    """By end: when segments were left out there, on that line."""
     walk: Walk = field(default_factory=Walk)
     unwatched: bool = False
     """Whether a host's capture may have been over before its turn was."""
@@ -112,7 +115,7 @@ class Walker:
         began = self._at(from_client, first.ns)
         if began < left:
             before = [one for one in self._copies(first, piece, from_client, as_ack) if one.ns < copy.ns]
-            arrived = any(one.fate in (ARRIVED, MISSED) for one in before)
+            arrived = any(one.fate in (ARRIVED, MISSED, UNNOTED) for one in before)
             self._step(UNKNOWN if arrived else self._network(from_client), began, left, LOSS, (*before, copy))
         self.left(first, from_client, as_ack)
 
@@ -134,6 +137,10 @@ class Walker:
     ) -> None:
         """A host's turn that ended at ``until_ns``; ``cause`` is the arrival that began it, None for the interval."""
         began = self.start_ns if cause is None else max(self._at(of_client, cause.ns), self.start_ns)
+        if overlaps(self.gaps.get(of_client, ()), began, until_ns):
+            # What came in between is not known.
+            self._step(UNKNOWN, self.start_ns, until_ns, "", pieces)
+            return
         process, host = (CLIENT_PROCESS, CLIENT_KERNEL) if of_client else (SERVER_PROCESS, SERVER_KERNEL)
         if kernel:
             self._step(host, began, until_ns, "", pieces)
@@ -151,7 +158,7 @@ class Walker:
         """An open interval: ``pieces``, all copies of one thing, left and never came."""
         first = pieces[0]
         began = max(self._at(from_client, first.ns), self.start_ns)
-        lost = not any(piece.fate in (ARRIVED, MISSED) for piece in pieces)
+        lost = not any(piece.fate in (ARRIVED, MISSED, UNNOTED) for piece in pieces)
         self._step(self._network(from_client) if lost else UNKNOWN, began, end_ns, LOSS, tuple(pieces))
         self.left(first, from_client)
 
@@ -193,7 +200,7 @@ class Walker:
         since = self.start_ns if cause is None else self._at(from_client, cause.ns)
         until = self._at(from_client, piece.ns)
         return any(
-            other.fate == MISSED and other.is_data and since < self._at(not from_client, other.ns) < until
+            other.fate in (MISSED, UNNOTED) and other.is_data and since < self._at(not from_client, other.ns) < until
             for other in self.crossings.of(not from_client).sent
         )
 
