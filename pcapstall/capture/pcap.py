@@ -12,7 +12,7 @@ from mypy_extensions import i64
 from pcapstall.capture.reader import DAY_NS, MAX_CAPLEN, FileCursor
 from pcapstall.capture.source import Source
 from pcapstall.core.errors import InputError
-from pcapstall.core.words import u16_be, u16_le, u32_be, u32_le
+from pcapstall.core.words import FAR, u16_be, u16_le, u32_be, u32_le
 
 FILE_HEADER: Final = 24
 _IXIA_EXTRA: Final = 4
@@ -54,8 +54,8 @@ class PcapCursor(FileCursor):
         self._header_len: i64 = _RECORD_HEADER
         self._fraction_ns: i64 = 1000
         self._fraction_limit: i64 = 1_000_000
-        self._caplen_at: i64 = 8
-        self._origlen_at: i64 = 12
+        self._swapped: bool = False
+        """The length on the wire comes before that of what was captured."""
         self._maybe_swapped: bool = False
         self._fcs_len: i64 = 0
         self._snaplen: i64 = 0
@@ -74,17 +74,23 @@ class PcapCursor(FileCursor):
         fraction: i64
         caplen: i64
         origlen: i64
-        if self.big_endian:
+        if self.big_endian or pos < 0 or pos > FAR:
             seconds = u32_be(buf, pos)
             fraction = u32_be(buf, pos + 4)
-            caplen = u32_be(buf, pos + self._caplen_at)
-            origlen = u32_be(buf, pos + self._origlen_at)
+            caplen = u32_be(buf, pos + 8)
+            origlen = u32_be(buf, pos + 12)
         else:
-            seconds = u32_le(buf, pos)
-            fraction = u32_le(buf, pos + 4)
-            caplen = u32_le(buf, pos + self._caplen_at)
-            origlen = u32_le(buf, pos + self._origlen_at)
-        if caplen > origlen and self._maybe_swapped:
+            seconds = i64(buf[pos]) | (i64(buf[pos + 1]) << 8) | (i64(buf[pos + 2]) << 16) | (i64(buf[pos + 3]) << 24)
+            fraction = (
+                i64(buf[pos + 4]) | (i64(buf[pos + 5]) << 8) | (i64(buf[pos + 6]) << 16) | (i64(buf[pos + 7]) << 24)
+            )
+            caplen = (
+                i64(buf[pos + 8]) | (i64(buf[pos + 9]) << 8) | (i64(buf[pos + 10]) << 16) | (i64(buf[pos + 11]) << 24)
+            )
+            origlen = (
+                i64(buf[pos + 12]) | (i64(buf[pos + 13]) << 8) | (i64(buf[pos + 14]) << 16) | (i64(buf[pos + 15]) << 24)
+            )
+        if caplen != origlen and (self._swapped or (self._maybe_swapped and caplen > origlen)):
             swap: i64 = caplen
             caplen = origlen
             origlen = swap
@@ -157,8 +163,7 @@ class PcapCursor(FileCursor):
             if minor == 2 and int(network) in _AIX_LINKTYPES and kind == _MICRO:
                 self.linktype = _AIX_LINKTYPES[int(network)]
                 self._nanoseconds()
-            self._caplen_at = 12
-            self._origlen_at = 8
+            self._swapped = True
         elif (major, minor) == (2, 3):
             self._maybe_swapped = True
         elif kind != _NANO:

@@ -46,11 +46,13 @@ class Decoder(Walk):
         Never raises, whatever the bytes are; ``start + caplen`` must lie within ``buf``.
         """
         segment: Segment = self.segment
-        segment.tunnel = ""
         segment.link_interface = -1
         segment.packet_type = -1
-        self.icmp = None
-        self.dns = None
+        if self.is_marked:
+            self.is_marked = False
+            segment.tunnel = ""
+            self.icmp = None
+            self.dns = None
         self.length_told = False
         end: i64 = start + caplen
         wire_end: i64 = end
@@ -61,7 +63,7 @@ class Decoder(Walk):
         if linktype == LINKTYPE_ETHERNET:
             if caplen < 14:
                 return self.malformed("ethernet header cut")
-            proto = u16_be(buf, start + 12)
+            proto = (i64(buf[start + 12]) << 8) | i64(buf[start + 13])
             at = start + 14
         else:
             proto, at = open_frame(buf, start, end, linktype, segment)

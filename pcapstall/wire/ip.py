@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.core.words import u16_be, u32_be
+from pcapstall.core.words import FAR, u16_be, u32_be
 from pcapstall.wire.protocols import (
     ETHERTYPE_IPV4,
     ETHERTYPE_IPV6,
@@ -34,9 +34,14 @@ def read_ipv4(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
 
     TCP, OTHER, MALFORMED or `walk.DEEPER`.
     """
-    if at + 20 > end:
+    if at + 20 > end or at < 0 or at > FAR:
         return walk.malformed("ip header cut")
     first: i64 = i64(buf[at])
+    total_len: i64 = (i64(buf[at + 2]) << 8) | i64(buf[at + 3])
+    ip_id: i64 = (i64(buf[at + 4]) << 8) | i64(buf[at + 5])
+    fragment: i64 = ((i64(buf[at + 6]) & 0x3F) << 8) | i64(buf[at + 7])
+    ttl: i64 = i64(buf[at + 8])
+    protocol: i64 = i64(buf[at + 9])
     header_len: i64 = (first & 15) << 2
     if first != 0x45:
         if first >> 4 != 4:
@@ -45,7 +50,6 @@ def read_ipv4(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
             return walk.malformed("ip header length < 20")
         if at + header_len > end:
             return walk.malformed("ip header cut")
-    total_len: i64 = u16_be(buf, at + 2)
     if total_len < header_len:
         if total_len != 0:
             return walk.malformed("ip total length < header")
@@ -58,11 +62,10 @@ def read_ipv4(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
         end = wire_end  # what follows is Ethernet's padding
     segment: Segment = walk.segment
     segment.ip_offset = at
-    segment.ip_id = u16_be(buf, at + 4)
-    segment.ttl = i64(buf[at + 8])
-    if u16_be(buf, at + 6) & 0x3FFF != 0:
+    segment.ip_id = ip_id
+    segment.ttl = ttl
+    if fragment != 0:
         return walk.joined(walk.fragments.ipv4(buf, at, end, wire_end, segment.ts_ns), ETHERTYPE_IPV4)
-    protocol: i64 = i64(buf[at + 9])
     upper_at: i64 = at + header_len
     if protocol != IPPROTO_TCP:
         if protocol == IPPROTO_AH:
@@ -125,9 +128,13 @@ def read_ipv6(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
 
 def _read_tcp(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64, addresses_offset: i64, address_len: i64) -> i64:
     """RFC 9293 section 3.1. The checksum is not looked at: an offloading card has yet to fill it in."""
-    if at + 20 > end:
+    if at + 20 > end or at < 0 or at > FAR:
         return walk.malformed("tcp header cut")
+    seq: i64 = (i64(buf[at + 4]) << 24) | (i64(buf[at + 5]) << 16) | (i64(buf[at + 6]) << 8) | i64(buf[at + 7])
+    ack: i64 = (i64(buf[at + 8]) << 24) | (i64(buf[at + 9]) << 16) | (i64(buf[at + 10]) << 8) | i64(buf[at + 11])
     header_len: i64 = (i64(buf[at + 12]) >> 4) << 2
+    flags: i64 = i64(buf[at + 13])
+    window: i64 = (i64(buf[at + 14]) << 8) | i64(buf[at + 15])
     if header_len < 20:
         return walk.malformed("tcp offset < 5")
     payload_at: i64 = at + header_len
@@ -145,10 +152,10 @@ def _read_tcp(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64, addresse
     else:
         segment.options_end = end
         segment.captured_len = 0
-    segment.seq = u32_be(buf, at + 4)
-    segment.ack = u32_be(buf, at + 8)
-    segment.flags = i64(buf[at + 13])
-    segment.window = u16_be(buf, at + 14)
+    segment.seq = seq
+    segment.ack = ack
+    segment.flags = flags
+    segment.window = window
     return TCP
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.core.words import u16_be, u32_be
+from pcapstall.core.words import FAR, u16_be, u32_be
 
 # What a record turned out to be. Every record is exactly one of these, so that totals add up.
 TCP: Final = 0
@@ -92,12 +92,18 @@ class Segment:
         self.address_len = address_len
         buf: bytes = self.buf
         ports: i64 = self.tcp_offset
-        if address_len == 4:
-            self.source = (u32_be(buf, addresses_offset) << 16) | u16_be(buf, ports)
-            self.destination = (u32_be(buf, addresses_offset + 4) << 16) | u16_be(buf, ports + 2)
-        else:
+        if address_len != 4:
             self.source = _v6_endpoint(buf, addresses_offset, ports)
             self.destination = _v6_endpoint(buf, addresses_offset + 16, ports + 2)
+            return
+        at: i64 = addresses_offset
+        if at < 0 or at > FAR or ports < 0 or ports > FAR:
+            raise IndexError("addresses beyond the packet")
+        source: i64 = (i64(buf[at]) << 24) | (i64(buf[at + 1]) << 16) | (i64(buf[at + 2]) << 8) | i64(buf[at + 3])
+        source = (source << 16) | (i64(buf[ports]) << 8) | i64(buf[ports + 1])
+        other: i64 = (i64(buf[at + 4]) << 24) | (i64(buf[at + 5]) << 16) | (i64(buf[at + 6]) << 8) | i64(buf[at + 7])
+        self.destination = (other << 16) | (i64(buf[ports + 2]) << 8) | i64(buf[ports + 3])
+        self.source = source
 
 
 def _v6_endpoint(buf: bytes, address_at: i64, port_at: i64) -> i64:

@@ -44,6 +44,7 @@ _DNS_HEADER_LEN: Final = 12
 
 def read_upper(walk: Walk, buf: bytes, protocol: i64, at: i64, end: i64, wire_end: i64) -> i64:
     """The payload ``protocol`` at ``at`` of the IP packet at ``segment.ip_offset``: an outcome as of `ip.read_ipv4`."""
+    walk.is_marked = True
     if protocol == IPPROTO_UDP:
         return _udp(walk, buf, at, end, wire_end)
     ip_at: i64 = walk.segment.ip_offset

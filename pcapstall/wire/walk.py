@@ -35,6 +35,8 @@ class Walk:
         self.udp: UdpDatagram = UdpDatagram()
         """What ``dns`` points at when it is set."""
         self.names: TunnelNames = TunnelNames()
+        self.is_marked: bool = False
+        """``icmp``, ``dns`` or the segment's ``tunnel`` may be set."""
         self.length_told: bool = False
         """The layer around the IP packet told its length; the end is not only that of the frame."""
         self.next_buf: bytes = b""
