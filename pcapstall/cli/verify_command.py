@@ -4,6 +4,7 @@ Checks its arguments and tshark before anything is read. How tshark is asked and
 """
 
 import glob
+import itertools
 import os
 import signal
 import stat
@@ -81,13 +82,13 @@ def command(
         from pcapstall.pipeline.second_opinion import SecondOpinion
 
         opinion = SecondOpinion(keylog, decode_as, silence_s)
-        files, failed = _verify(paths, opinion)
-    if files:
-        _show(files, opinion, wanted, output, everything)
-    if failed:
+        work = _Work(paths, opinion)
+        _show(work, opinion, wanted, output, everything)
+    if work.interrupted:
+        raise KeyboardInterrupt
+    if work.failed:
         return UNREADABLE_INPUT
-    unexplained = any(value.why is None for file in files for flow in file.flows for value in flow.differences)
-    return CONDITION_HOLDS if unexplained else OK
+    return CONDITION_HOLDS if work.unexplained else OK
 
 
 def _patience(timeout: str | None) -> float | None:
@@ -127,39 +128,66 @@ def _mode(path: str) -> int:
         raise InputError(path, error.strerror or "cannot be read") from error
 
 
-def _verify(paths: list[str], opinion: "SecondOpinion") -> tuple[list[FileComparison], bool]:
-    """Every file's comparison, and whether one of them could not be read by either."""
-    from pcapstall.pipeline.verify import verify_file
+class _Work:
+    """The comparisons, each made when it is asked for. Ctrl-C is their end, so that what is done can be shown."""
 
-    files: list[FileComparison] = []
-    failed = False
-    for path in paths:
+    def __init__(self, paths: list[str], opinion: "SecondOpinion") -> None:
+        self._paths = paths
+        self._opinion = opinion
+        self.unexplained = False
+        """Whether a difference is."""
+        self.failed = False
+        """Whether a file could not be read by either."""
+        self.interrupted = False
+
+    def __iter__(self) -> Iterator[FileComparison]:
+        for path in self._paths:
+            try:
+                file = self._compared(path)
+            except KeyboardInterrupt:
+                self.interrupted = True
+                return
+            if file is not None:
+                self.unexplained |= any(value.why is None for flow in file.flows for value in flow.differences)
+                yield file
+
+    def _compared(self, path: str) -> FileComparison | None:
+        from pcapstall.pipeline.verify import verify_file
+
         stop = Stop()
         try:
             with terminal.Ticker(f"tshark reads {path}".__str__):
-                file, unread = verify_file(path, opinion, stop=stop)
+                file, unread = verify_file(path, self._opinion, stop=stop)
         except PcapstallError as error:
             destination.complain(error)
-            failed = True
-            continue
+            self.failed = True
+            return None
         finally:
             stop.close()
         if unread is not None:
             destination.complain(unread)
-            failed = True
-        files.append(file)
-    return files, failed
+            self.failed = True
+        return file
 
 
-def _show(
-    files: list[FileComparison], opinion: "SecondOpinion", wanted: str, output: str | None, everything: bool
-) -> None:
+def _show(work: _Work, opinion: "SecondOpinion", wanted: str, output: str | None, everything: bool) -> None:
+    """Write each file's lines when it is done: hundreds of files take hours. Nothing when there is none."""
     from pcapstall.pipeline.verify import comparison
     from pcapstall.report.to_comparison import render
 
+    files = iter(work)
+    first = next(files, None)
+    if first is None:
+        return
     with destination.opened(output) as out:
+
+        def written() -> Iterator[FileComparison]:
+            for file in itertools.chain([first], files):
+                yield file
+                out.flush()
+
         look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=everything)
-        render(comparison(files, opinion), out, wanted, look)
+        render(comparison(written(), opinion), out, wanted, look)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ Each file is a capture of its own here, also one of a ring: that is how tshark c
 compared is said as an error; what only one of the two can read is shown all the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -54,8 +54,8 @@ def verify_file(
     return FileComparison(path, opinion.first_ns or 0, flows, warnings), error
 
 
-def comparison(files: list[FileComparison], opinion: SecondOpinion) -> Comparison:
-    """All files together."""
+def comparison(files: Iterable[FileComparison], opinion: SecondOpinion) -> Comparison:
+    """All files together, asked for once, one after the other."""
     return Comparison(pcapstall.__version__, opinion.version, files)
 
 

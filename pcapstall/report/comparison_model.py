@@ -3,7 +3,7 @@
 Nothing here reads, decides or draws. Times are integer nanoseconds since the Unix epoch; what was not seen is None.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -129,4 +129,5 @@ class Comparison:
     version: str
     """pcapstall's."""
     tshark_version: str
-    files: Sequence[FileComparison]
+    files: Iterable[FileComparison]
+    """Each may be made when it is asked for, so they are asked for once."""

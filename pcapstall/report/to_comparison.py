@@ -90,12 +90,13 @@ def _readers(comparison: Comparison) -> str:
 
 
 def _object(comparison: Comparison, everything: bool) -> dict[str, Any]:
-    kinds = {value.why for file in comparison.files for flow in file.flows for value in flow.values if value.why}
+    files = list(comparison.files)
+    kinds = {value.why for file in files for flow in file.flows for value in flow.values if value.why}
     return {
         "schema": SCHEMA,
         "version": comparison.version,
         "tshark": comparison.tshark_version,
-        "files": [_file(file, everything) for file in comparison.files],
+        "files": [_file(file, everything) for file in files],
         "known": {name: known.reason for name, known in KNOWN.items() if name in kinds},
     }
 

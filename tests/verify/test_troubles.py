@@ -1,5 +1,6 @@
 """A tshark that is missing, old, crashes, hangs or prints junk gives one clear line; none is ever left behind."""
 
+import json
 import os
 import signal
 import subprocess
@@ -127,6 +128,34 @@ def test_an_interrupt_leaves_no_tshark_behind(number: signal.Signals, tmp_path: 
     finally:
         process.kill()
     assert (process.returncode, out, err) == (130, b"", b"")
+    assert is_gone(child)
+
+
+@pytest.mark.parametrize("wanted", ["table", "json"])
+def test_what_was_done_before_an_interrupt_is_written(wanted: str, tmp_path: Path, fake_tshark: Fake) -> None:
+    """The first file's lines at once, in a format that is written line by line; the others are not waited for."""
+    done, slow = (write(tmp_path / name, handshake()) for name in ("done.pcap", "slow.pcap"))
+    pid = tmp_path / "pid"
+    fake_tshark(
+        f'case "$*" in *slow.pcap*) echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 1000;; esac\n'
+        f"printf '%s' '{PDML}</pdml>'"
+    )
+    command = [sys.executable, "-m", "pcapstall", "verify", done, slow, "-f", wanted]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        child = wait_for_pid(pid)
+        assert process.stdout is not None
+        begun = os.read(process.stdout.fileno(), 65536) if wanted == "table" else b""
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert (process.returncode, err) == (130, b"")
+    if wanted == "table":
+        assert f"{done}: 1 flow".encode() in begun
+    else:
+        assert [file["file"] for file in json.loads(out)["files"]] == [done]
+    assert b"slow.pcap" not in begun + out
     assert is_gone(child)
 
 
