@@ -17,6 +17,7 @@ from pcapstall.flows.rarities import WithRarities
 from pcapstall.wire.tls_hello import ClientHello, ServerHello, parse_client_hello
 from pcapstall.wire.tls_reader import NEVER as NEVER
 from pcapstall.wire.tls_reader import TlsReader
+from pcapstall.wire.tls_shape import HelloShapes
 
 # How a flow's client was told from its server, strongest first.
 BY_SYN: Final = "syn"
@@ -184,6 +185,8 @@ class Flow(WithRarities):
         """Where copies are measured; see `copies`."""
         self.hello_message: bytes = b""
         """The ClientHello, as long as nobody has asked what is in it (flows.hellos)."""
+        self.hello_shapes: HelloShapes | None = None
+        """Of the hellos that were read before this one; as long as it is not read."""
         self.hello_place: i64 = 0
         """Where it waits for that."""
         self._client_hello: ClientHello | None = None
@@ -240,8 +243,9 @@ class Flow(WithRarities):
     def read_hello(self) -> None:
         """Let the small `ClientHello` take the place of the whole message."""
         if len(self.hello_message) > 0:
-            self._client_hello = parse_client_hello(self.hello_message)
+            self._client_hello = parse_client_hello(self.hello_message, self.hello_shapes)
             self.hello_message = b""
+            self.hello_shapes = None
 
     @property
     def answer_key(self) -> bytes:

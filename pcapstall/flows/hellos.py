@@ -9,6 +9,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.flows.flow import NOBODY, Flow
+from pcapstall.wire.tls_shape import HelloShapes
 
 UNREAD_MAX: Final = 4096
 """Messages kept, over all flows."""
@@ -24,10 +25,12 @@ class UnreadHellos:
         """A ring; `NOBODY` in free places."""
         self._place: i64 = 0
         """The oldest one's."""
+        self._shapes: HelloShapes = HelloShapes()
 
     def keep(self, flow: Flow, message: bytes) -> None:
         """``message`` is the ClientHello of ``flow``, to be read when it is asked for."""
         flow.hello_message = message
+        flow.hello_shapes = self._shapes
         if len(message) > UNREAD_LEN_MAX:
             flow.read_hello()
             return

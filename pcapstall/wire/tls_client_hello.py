@@ -21,6 +21,7 @@ from pcapstall.wire.tls_shape import (
     NO_SHAPE,
     SET_END,
     HelloShape,
+    HelloShapes,
     ShapeParts,
     group_tuple,
     server_name,
@@ -100,20 +101,25 @@ class ClientHello:
         return self.shape.psk
 
 
-def parse_client_hello(message: bytes) -> ClientHello:
-    """Read a whole ClientHello message with its 4-byte header, or one in SSLv2 format with its record header."""
+def parse_client_hello(message: bytes, shapes: HelloShapes | None = None) -> ClientHello:
+    """Read a whole ClientHello message with its 4-byte header, or one in SSLv2 format with its record header.
+
+    ``shapes`` are those of the hellos that were read before, to be shared.
+    """
+    if shapes is None:
+        shapes = HelloShapes()
     end: i64 = len(message)
     hello = ClientHello()
     hello.length = end
     if end < _BODY_OFFSET or i64(message[0]) != CLIENT_HELLO or u24_be(message, 1) != end - _BODY_OFFSET:
-        _parse_ssl2(message, hello)
+        _parse_ssl2(message, hello, shapes)
         return hello
     if end <= _SESSION_ID_OFFSET:
         hello.malformed = "random"
         return hello
     hello.legacy_version = u16_be(message, _BODY_OFFSET)
     hello.random = message[_RANDOM_OFFSET:_SESSION_ID_OFFSET]
-    parts = ShapeParts(hello.legacy_version)
+    parts = ShapeParts(hello.legacy_version, shapes)
     _read_client_body(message, end, hello, parts)
     hello.shape = shape_of(parts)
     if hello.malformed == "":
@@ -210,12 +216,12 @@ def _read_client_extension(
         else:
             parts.versions = message[at + 1 : end]
     elif number == EXTENSION_KEY_SHARE:
-        _read_key_shares(message, at, end, hello)
+        _read_key_shares(message, at, end, hello, parts.shapes)
     elif number == EXTENSION_SESSION_TICKET:
         hello.session_ticket = size > 0
 
 
-def _read_key_shares(message: bytes, at: i64, end: i64, hello: ClientHello) -> None:
+def _read_key_shares(message: bytes, at: i64, end: i64, hello: ClientHello, shapes: HelloShapes) -> None:
     """client_shares: length, then group, length, key (RFC 8446 section 4.2.8). Up to three groups make one number."""
     if end - at < 2 or u16_be(message, at) != end - at - 2:
         hello.malformed = "key_share"
@@ -233,10 +239,10 @@ def _read_key_shares(message: bytes, at: i64, end: i64, hello: ClientHello) -> N
         at += 4 + u16_be(message, at + 2)
     if at != end:
         hello.malformed = "key_share"
-    hello.key_share_groups = group_tuple(packed, groups)
+    hello.key_share_groups = group_tuple(packed, groups, shapes)
 
 
-def _parse_ssl2(message: bytes, hello: ClientHello) -> None:
+def _parse_ssl2(message: bytes, hello: ClientHello, shapes: HelloShapes) -> None:
     """The same out of an SSLv2-format hello (RFC 5246 appendix E.2): cipher specs of three bytes, no extensions."""
     end: i64 = len(message)
     if ssl2_hello_len(message, 0, end) != end or end == 0:
@@ -248,7 +254,7 @@ def _parse_ssl2(message: bytes, hello: ClientHello) -> None:
     challenge_len: i64 = u16_be(message, at + 7)
     hello.legacy_version = u16_be(message, at + 1)
     at += 9
-    parts = ShapeParts(hello.legacy_version)
+    parts = ShapeParts(hello.legacy_version, shapes)
     parts.ssl2 = True
     parts.ciphers = message[at : at + specs_len]
     at += specs_len

@@ -33,8 +33,7 @@ EXTENSIONS_MAX: Final = 1024
 _LISTED_MAX: Final = 64
 """Entries of a list that are always kept: more than clients send."""
 _LONG_MAX: Final = 500_000
-"""Entries of longer lists kept by this process; then they are cut, for somebody makes hellos to fill memory."""
-_long: Final[list[int]] = [0]
+"""Entries of longer lists kept in all; then they are cut, for somebody makes hellos to fill memory."""
 
 # Extensions below 60 are bits of one number, since clients shuffle them; these two, far above, are bits 60 and 61.
 SET_END: Final = 60
@@ -73,11 +72,41 @@ NO_SHAPE: Final = HelloShape(b"", False)
 """Of a hello of which nothing could be read."""
 
 
+_Key = tuple[bytes, bytes, bytes, bytes, bytes, int, int]
+
+
+@final
+class HelloShapes:
+    """The shapes met by one table of flows, and how much was kept of their long lists."""
+
+    def __init__(self) -> None:
+        self.known: dict[_Key, HelloShape] = {}
+        self.long_entries: i64 = 0
+        """Entries kept of lists that are longer than any client's."""
+
+    def kept(self, packed: bytes, entry_len: i64) -> bytes:
+        """What is kept of a list of entries of ``entry_len`` bytes."""
+        if len(packed) <= entry_len * _LISTED_MAX:
+            return packed
+        return packed[: entry_len * self.kept_of(len(packed) // entry_len)]
+
+    def kept_of(self, count: i64) -> i64:
+        """How many of the ``count`` entries of a hello's list are kept."""
+        if count <= _LISTED_MAX:
+            return count
+        if self.long_entries + count > _LONG_MAX:
+            return _LISTED_MAX
+        self.long_entries += count
+        return count
+
+
 @final
 class ShapeParts:
     """The parts of one hello that make its shape, as they stand in it. Two hellos with equal parts share a shape."""
 
-    def __init__(self, legacy_version: i64) -> None:
+    def __init__(self, legacy_version: i64, shapes: HelloShapes) -> None:
+        self.shapes: HelloShapes = shapes
+        """Those met before."""
         self.legacy_version: i64 = legacy_version
         self.ciphers: bytes = b""
         self.versions: bytes = b""
@@ -135,8 +164,6 @@ def _extensions_of(extension_set: i64, more: bytes) -> list[int]:
     return found
 
 
-_Key = tuple[bytes, bytes, bytes, bytes, bytes, int, int]
-_shapes: Final[dict[_Key, HelloShape]] = {}
 _names: Final[dict[bytes, str]] = {}
 _groups: Final[dict[int, tuple[int, ...]]] = {}
 
@@ -157,7 +184,8 @@ def shape_of(parts: ShapeParts) -> HelloShape:
         parts.extension_set,
         more,
     )
-    shape = _shapes.get(key)
+    shapes = parts.shapes.known
+    shape = shapes.get(key)
     if shape is not None:
         return shape
     shape = _work_out(parts)
@@ -169,9 +197,9 @@ def shape_of(parts: ShapeParts) -> HelloShape:
         + len(parts.more_extensions)
     )
     if key_len <= _SHAPE_LEN_MAX:
-        if len(_shapes) >= _SHAPES_MAX:
-            _shapes.clear()
-        _shapes[key] = shape
+        if len(shapes) >= _SHAPES_MAX:
+            shapes.clear()
+        shapes[key] = shape
     return shape
 
 
@@ -179,18 +207,19 @@ def _work_out(parts: ShapeParts) -> HelloShape:
     cipher_len: i64 = 2
     if parts.ssl2:
         cipher_len = 3
-    shape = HelloShape(_kept(parts.ciphers, cipher_len), parts.ssl2)
+    shapes = parts.shapes
+    shape = HelloShape(shapes.kept(parts.ciphers, cipher_len), parts.ssl2)
     extensions = parts.extensions()
     protocols = _protocols(parts.alpn)
     version: i64 = parts.legacy_version
     shape.versions = (version,)
     if parts.has_extension(EXTENSION_SUPPORTED_VERSIONS):
         versions = numbers_of(parts.versions)
-        shape.versions = tuple(versions[: _kept_of(len(versions))])
+        shape.versions = tuple(versions[: shapes.kept_of(len(versions))])
         version = max(versions, default=0)
-    shape.alpn = tuple([printable(protocol) for protocol in protocols[: _kept_of(len(protocols))]])
+    shape.alpn = tuple([printable(protocol) for protocol in protocols[: shapes.kept_of(len(protocols))]])
     shape._extension_set = parts.extension_set
-    shape._more_extensions = _kept(parts.more_extensions, 2)
+    shape._more_extensions = shapes.kept(parts.more_extensions, 2)
     shape.ech = EXTENSION_ECH in extensions
     shape.early_data = EXTENSION_EARLY_DATA in extensions
     shape.psk = EXTENSION_PRE_SHARED_KEY in extensions
@@ -203,23 +232,6 @@ def _work_out(parts: ShapeParts) -> HelloShape:
         algorithms = numbers_of(parts.signature_algorithms)
         shape.ja4 = ja4_fingerprint(version, numbers_of(parts.ciphers), extensions, algorithms, first)
     return shape
-
-
-def _kept(packed: bytes, entry_len: i64) -> bytes:
-    """What is kept of a list of entries of ``entry_len`` bytes."""
-    if len(packed) <= entry_len * _LISTED_MAX:
-        return packed
-    return packed[: entry_len * _kept_of(len(packed) // entry_len)]
-
-
-def _kept_of(count: i64) -> i64:
-    """How many of the ``count`` entries of a hello's list are kept."""
-    if count <= _LISTED_MAX:
-        return count
-    if _long[0] + count > _LONG_MAX:
-        return _LISTED_MAX
-    _long[0] += count
-    return count
 
 
 def _protocols(data: bytes) -> list[bytes]:
@@ -259,7 +271,7 @@ def server_name(raw: bytes) -> str:
     return name
 
 
-def group_tuple(packed: i64, more: bytes) -> tuple[int, ...]:
+def group_tuple(packed: i64, more: bytes, shapes: HelloShapes) -> tuple[int, ...]:
     """The groups packed below the leading 1 of ``packed``, 16 bits each, and the 16-bit numbers in ``more``."""
     groups = _groups.get(packed)
     if groups is None:
@@ -274,5 +286,5 @@ def group_tuple(packed: i64, more: bytes) -> tuple[int, ...]:
             _groups.clear()
         _groups[packed] = groups
     if more:
-        return groups + tuple(numbers_of(_kept(more, 2)))
+        return groups + tuple(numbers_of(shapes.kept(more, 2)))
     return groups

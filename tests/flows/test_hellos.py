@@ -1,5 +1,7 @@
 """ClientHellos are read when somebody asks, or when too many wait: never with another result."""
 
+import struct
+
 import pytest
 from flow_support import SECOND, Kept, Talk, client_hello, only, server_hello
 from test_table import Forgetful, feed
@@ -43,6 +45,22 @@ def test_a_long_one_is_read_at_once() -> None:
     flow = waiting(UnreadHellos(), 1, MESSAGE + b"\0" * UNREAD_LEN_MAX)
     assert flow.hello_message == b""
     assert flow.client_hello is not None
+
+
+def test_what_one_table_kept_of_long_lists_counts_in_no_other() -> None:
+    ciphers = b"".join(struct.pack(">H", 0x4000 + number) for number in range(20_000))
+    body = b"\x03\x03" + bytes(32) + b"\0" + struct.pack(">H", len(ciphers)) + ciphers + b"\x01\0"
+
+    def kept(hellos: UnreadHellos) -> int:
+        hello = waiting(hellos, 1, b"\x01" + len(body).to_bytes(3, "big") + body).client_hello
+        assert hello is not None
+        return len(hello.cipher_suites)
+
+    one = UnreadHellos()
+    first = kept(one)
+    assert first > 19_000
+    assert [kept(one) for _ in range(30)][-1] == 64
+    assert kept(UnreadHellos()) == first
 
 
 @pytest.mark.parametrize("is_kept", [True, False])

@@ -17,8 +17,8 @@ from tls_support import (
     ssl2_hello,
 )
 
-from pcapstall.wire import tls_shape
 from pcapstall.wire.tls_hello import ClientHello, ServerHello, parse_client_hello, parse_server_hello, resumed
+from pcapstall.wire.tls_shape import HelloShapes
 
 
 def listed(body: bytes) -> bytes:
@@ -284,43 +284,44 @@ def test_hellos_that_differ_in_order_and_grease_share_a_shape(order: list[int], 
     grease = (one << 4 | 0xA) * 0x0101
     items = [server_name(b"c.example"), alpn(b"h2"), versions(grease, 0x0304), SIGNATURES, extension(0xFF01, b"\0")]
     shuffled = extension((two << 4 | 0xA) * 0x0101, b"") + b"".join(items[i] for i in order)
-    straight = parse_client_hello(client_hello(b"".join(items), ciphers=bytes.fromhex("0a0a13011302")))
-    hello = parse_client_hello(client_hello(shuffled, ciphers=grease.to_bytes(2, "big") + bytes.fromhex("13011302")))
+    shapes = HelloShapes()
+    straight = parse_client_hello(client_hello(b"".join(items), ciphers=bytes.fromhex("0a0a13011302")), shapes)
+    ciphers = grease.to_bytes(2, "big") + bytes.fromhex("13011302")
+    hello = parse_client_hello(client_hello(shuffled, ciphers=ciphers), shapes)
     assert hello.shape is straight.shape
     assert hello.sni is straight.sni
 
 
 def test_parts_of_different_lists_are_not_confused() -> None:
     # The same bytes, once as ciphers and once as versions: a joined key would be the same.
-    a = parse_client_hello(client_hello(versions(0x0304), ciphers=bytes.fromhex("13010303")))
-    b = parse_client_hello(client_hello(versions(0x0303, 0x0304), ciphers=bytes.fromhex("1301")))
+    shapes = HelloShapes()
+    a = parse_client_hello(client_hello(versions(0x0304), ciphers=bytes.fromhex("13010303")), shapes)
+    b = parse_client_hello(client_hello(versions(0x0303, 0x0304), ciphers=bytes.fromhex("1301")), shapes)
     assert a.shape is not b.shape
     assert (a.cipher_suites, b.cipher_suites) == ((0x1301, 0x0303), (0x1301,))
 
 
 def test_memory_of_shapes_and_names_is_bounded() -> None:
+    shapes = HelloShapes()
     for i in range(5000):
         name = server_name(b"%d.example" % i)
-        hello = parse_client_hello(client_hello(name, ciphers=struct.pack("!HH", i, 0xC000 | i & 0xFFF)))
+        hello = parse_client_hello(client_hello(name, ciphers=struct.pack("!HH", i, 0xC000 | i & 0xFFF)), shapes)
         assert hello.sni == f"{i}.example"
-    assert len(tls_shape._shapes) <= 4096
-    before = len(tls_shape._shapes)
-    parse_client_hello(client_hello(ciphers=bytes(range(250)) * 40))
-    assert len(tls_shape._shapes) == before, "too large to be remembered"
+    assert 0 < len(shapes.known) <= 4096
+    before = len(shapes.known)
+    parse_client_hello(client_hello(ciphers=bytes(range(250)) * 40), shapes)
+    assert len(shapes.known) == before, "too large to be remembered"
 
 
 def test_long_lists_are_kept_until_somebody_fills_memory_with_them() -> None:
-    def kept(number: int) -> int:
+    def kept(number: int, shapes: HelloShapes) -> int:
         names = [f"{number * 700 + at:05}".encode() for at in range(700)]
-        return len(parse_client_hello(client_hello(alpn(*names))).alpn)
+        return len(parse_client_hello(client_hello(alpn(*names)), shapes).alpn)
 
-    count = tls_shape._long
-    before = count[0]
-    try:
-        count[0] = 499_000
-        assert [kept(number) for number in range(3)] == [700, 64, 64]
-    finally:
-        count[0] = before
+    shapes = HelloShapes()
+    shapes.long_entries = 499_000
+    assert [kept(number, shapes) for number in range(3)] == [700, 64, 64]
+    assert kept(3, HelloShapes()) == 700
 
 
 def test_thousands_of_extensions_are_noted_up_to_a_bound() -> None:
