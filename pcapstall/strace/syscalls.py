@@ -159,10 +159,10 @@ class Syscall:
         self.head_mask: i64 = 0
         """The bits of them that the name has."""
         shift: i64 = 0
-        ones: i64 = 255
         for character in name[:_HEAD_LEN]:
+            # mypyc shifts a constant as a 32-bit int, also one that a variable holds: only what was read is shifted.
             self.head |= i64(character) << shift
-            self.head_mask |= ones << shift
+            self.head_mask |= (i64(character) | 0xFF) << shift
             shift += 8
         self.code: i64 = code
         self.family: str = family

@@ -13,6 +13,7 @@ from pcapstall.core.frames import frame_of
 from pcapstall.strace.family import open_straces
 from pcapstall.strace.index import Index, index_strace
 from pcapstall.strace.keeper import Keeper
+from pcapstall.strace.syscalls import Syscalls
 
 SOCKET = "socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP) = "
 
@@ -237,6 +238,16 @@ def test_only_a_handshake_record_makes_a_socket_of_an_unknown_descriptor(text: s
     assert bool(index_text(f"7 write(3, {text}, 5) = 5\n").sockets) == is_record
     socket = f'7 {SOCKET}3\n7 write(3, "GET"..., 90) = 90\n7 write(3, {text}, 5) = 5\n'
     assert len(index_text(socket).sockets[0].outbound.previews) == 1 + is_record
+
+
+@pytest.mark.parametrize("name", [b"brk", b"read", b"close", b"openat", b"connect", b"recvfrom", b"epoll_wait"])
+def test_a_name_that_was_asked_for_is_found_again_without_a_copy(name: bytes) -> None:
+    """Whatever its length: of short ones less than the seven characters counts."""
+    syscalls = Syscalls()
+    line = name + b'(3, "abcdefgh"..., 512) = 512'
+    entry = syscalls.at(line, 0, len(name))
+    assert syscalls.ahead(line, 0, len(line), 40) is entry
+    assert syscalls.ahead(name + b"x(3, 4, 5, 6) = 7", 0, len(name) + 17, 40) is syscalls.other
 
 
 def test_peeked_bytes_are_not_read_twice() -> None:
