@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from pcapstall.capture.source import Stop
+from pcapstall.cli import reading
 from pcapstall.cli.main import main
 from pcapstall.flows.flow import Flow
 from pcapstall.match.packet_moments import Packet
 from pcapstall.pipeline import timeline as timeline_module
-from pcapstall.pipeline.scan import Scan
 from pcapstall.report.render import FORMATS
 
 Golden = Callable[[str, str], None]
@@ -330,14 +330,12 @@ class TestWhatThereIs:
     def test_ctrl_c_in_the_first_reading_leaves_the_second_alone(
         self, capsys: Output, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        ended = Scan.end
-
-        def interrupted(scan: Scan) -> None:
-            os.kill(os.getpid(), signal.SIGINT)
-            ended(scan)
+        def interrupted(name: str) -> None:
+            if name == "finding the stalls":
+                os.kill(os.getpid(), signal.SIGINT)
 
         expected = rows(capsys, CAPTURE, "--flow", FLOW)
-        monkeypatch.setattr(Scan, "end", interrupted)
+        monkeypatch.setattr(reading, "stages", interrupted)
         assert rows(capsys, CAPTURE, "--flow", FLOW) == expected
 
     def test_a_line_without_a_time_is_told_below(self, capsys: Output, tmp_path: Path) -> None:
