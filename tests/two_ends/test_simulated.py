@@ -204,3 +204,38 @@ def test_another_clock_names_the_same_party(name: str, offset_ns: int, drift_ppb
     verdict, _ = judged(road, lambda ns: ns + offset_ns + (ns - start) * drift_ppb // 10**9)
     assert verdict is not None
     assert verdict.cause == cause, verdict.sentence
+
+
+def repeated_hello() -> Road:
+    """The ACK of the hello is lost, so it is sent again."""
+    road = Road()
+    ack = road.handshake()
+    road.c(ack + 10 * MS, PSH | ACK, HELLO)
+    road.s(ack + 15 * MS, ack=len(HELLO), lost_at=0.5)
+    road.c(ack + SECOND, PSH | ACK, HELLO)
+    talks.answer(road, ack + 2 * SECOND)
+    return road
+
+
+LACKING: dict[str, tuple[Callable[[], Road], int]] = {
+    "the bare ACK": (talks.silent_client, 2),
+    "the bare ACK of a talk": (lambda: long_talk(False, True), 2),
+    "the hello": (talks.silent_client, 3),
+    "a hello that was repeated": (repeated_hello, 3),
+}
+"""Which of the segments that were sent the capture at the client lacks."""
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_what_a_capture_lacks_bounds_no_clock(name: str) -> None:
+    """Nothing came before it had left, and nothing took longer than it did."""
+    make, lacking = LACKING[name]
+    road = make()
+    server, _ = findings(road, "server", int)
+    road.sent[lacking].dropped = True
+    client, _ = findings(road, "client", int)
+    (pair,) = pair_flows(client.flows(), server.flows()).pairs
+    found = event_samples(pair)
+    assert found
+    for sample in found:
+        assert (sample.server_ns - sample.client_ns) * (1 if sample.to_server else -1) >= road.one_way_ns

@@ -15,7 +15,7 @@ from pcapstall.diagnose.two_ends.clock import Clock, Sample, clock_of
 from pcapstall.diagnose.two_ends.crossings import cross
 from pcapstall.diagnose.two_ends.pairing import Pair
 from pcapstall.diagnose.two_ends.pieces import Crossings, Piece, Shift
-from pcapstall.flows.flow import Flow
+from pcapstall.flows.flow import FLAG_MISSED_BYTES, Flow
 
 SETTLED_NS: Final = 100_000_000
 """A packet is given so long, beyond the fastest round trip, to come to a capture that is about to end."""
@@ -184,16 +184,36 @@ def samples_of(crossings: Crossings) -> list[Sample]:
 
 def event_samples(pair: Pair) -> list[Sample]:
     """The packets of the handshake at both ends: the first one of each kind that left, and the first one that came. An
-    arrival is later than the first departure, whichever copy it is."""
+    arrival is later than the first departure, whichever copy it is; so none whose first copy the capture at its sender
+    may lack."""
     client, server = pair.client, pair.server
     found: list[Sample] = []
     if server.syn_retries > client.syn_retries or client.syn_ack_retries > server.syn_ack_retries:
         return found  # first copies are missing where they left
     for name, to_server in _EVENTS:
         mine, theirs = getattr(client, f"{name}_ref"), getattr(server, f"{name}_ref")
-        if mine and theirs:
+        if name not in _SYNS and _lacks_first(pair, to_server):
+            continue
+        if mine and theirs and not (name == "ack" and _lacks_ack(pair)):
             found.append(Sample(getattr(client, f"{name}_ns"), getattr(server, f"{name}_ns"), to_server))
     return found
+
+
+def _lacks_first(pair: Pair, to_server: bool) -> bool:
+    """Whether the capture at the sender may lack a first copy: it lacks bytes, or fewer repetitions left than came."""
+    sender, receiver = (pair.client, pair.server) if to_server else (pair.server, pair.client)
+    left, came = (flow.client() if to_server else flow.server() for flow in (sender, receiver))
+    return bool(sender.flags & FLAG_MISSED_BYTES) or came.retransmits > left.retransmits
+
+
+def _lacks_ack(pair: Pair) -> bool:
+    """Whether what completes the handshake is another segment in the client's capture than the one that came: there the
+    bare ACK is missing, and the next one, with data, stands for it."""
+    client, server = pair.client, pair.server
+    if client.ack_ref == client.client_hello_first_ref and server.ack_ref != server.client_hello_first_ref:
+        return True
+    left, came = (next((note for note in flow.notes() if note.ref == flow.ack_ref), None) for flow in (client, server))
+    return left is not None and came is not None and left.payload_len > 0 and came.payload_len == 0
 
 
 def is_unrepeated(pair: Pair) -> bool:
@@ -206,6 +226,7 @@ def is_unrepeated(pair: Pair) -> bool:
     )
 
 
+_SYNS: Final = ("syn", "syn_ack")
 _EVENTS: Final = (
     ("syn", True),
     ("syn_ack", False),
