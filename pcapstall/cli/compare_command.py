@@ -95,13 +95,13 @@ def command(
     with destination.opened(output) as out:
         look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=all_flows)
         render(report, out, wanted, look)
-    if unreadable:
-        return UNREADABLE_INPUT
     held = [
         name for name, count in (("stalled", report.stalled), ("failed", report.failed)) if name in fail_if and count
     ]
     for name in held:
         destination.say(f"--fail-if {name}: {getattr(report, name)} of {report.paired} connections")
+    if unreadable:
+        return UNREADABLE_INPUT
     return CONDITION_HOLDS if held else OK
 
 

@@ -133,10 +133,15 @@ def test_a_capture_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFix
     assert "absent.pcap" in err
 
 
-def test_conditions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conditions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, err = said(capsys, *LOST, "--fail-if", "stalled", code=1)
     assert "--fail-if stalled: 1 of 4 connections" in err
     said(capsys, *LOST, "--fail-if", "failed")
+    (tmp_path / "a.pcap").write_bytes(Path(LOST[0]).read_bytes())
+    (tmp_path / "b.pcap").write_text("no capture")
+    _, err = said(capsys, str(tmp_path / "*.pcap"), LOST[1], "--fail-if", "stalled", code=3)
+    assert "--fail-if stalled: 1 of 4 connections" in err
+    assert "b.pcap" in err
     said(capsys, *WELL, "--fail-if", "failed", "--fail-if", "stalled")
 
 
