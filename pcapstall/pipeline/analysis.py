@@ -153,18 +153,24 @@ def _open_logs(files: Sequence[GivenFile]) -> "Logs | None":
 
 def _read(cursor: Captures, collector: Collector, ears: Listener, max_flows: int) -> tuple[Scan, Limits]:
     """Every packet through the flow table into the collector."""
-    began_ns = time.time_ns()
     table = FlowTable(collector, collector.thresholds.least(), max_flows=max_flows)
-    scan = Scan(table, Decoder(), ears)
     with without_garbage():
-        try:
-            scan.run(cursor)
-        except KeyboardInterrupt:
-            cursor.stop()
-        scan.end(live_until(began_ns, scan.latest_ns, cursor))
+        scan = follow(cursor, table, ears)
         collector.watched_until = scan.watched_until
         table.finish()
     return scan, table.limits
+
+
+def follow(cursor: Captures, table: FlowTable, ears: Listener) -> Scan:
+    """Every packet through the flow table, which is to be finished then; Ctrl-C stops the cursor and ends it."""
+    began_ns = time.time_ns()
+    scan = Scan(table, Decoder(), ears)
+    try:
+        scan.run(cursor)
+    except KeyboardInterrupt:
+        cursor.stop()
+    scan.end(live_until(began_ns, scan.latest_ns, cursor))
+    return scan
 
 
 def _put_together(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pcapstall.capture.captures import Captures, open_captures
 from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError, UsageError
+from pcapstall.core.garbage import without_garbage
 from pcapstall.core.times import format_span, format_utc
 from pcapstall.diagnose.two_ends import order
 from pcapstall.diagnose.two_ends.clock import Clock, Sample, clock_of
@@ -18,10 +19,9 @@ from pcapstall.diagnose.two_ends.pairing import Pair, Pairing, pair_flows
 from pcapstall.diagnose.two_ends.scene import Scene, Span, event_samples, is_unrepeated, samples_of
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.table import FlowSink, FlowTable
-from pcapstall.pipeline.analysis import Analysis, Options, analyse
+from pcapstall.pipeline.analysis import Analysis, Options, analyse, follow
 from pcapstall.pipeline.findings import Findings
-from pcapstall.pipeline.scan import Listener, Scan
-from pcapstall.wire.decode import Decoder
+from pcapstall.pipeline.scan import Listener
 
 Progress = Callable[[Captures], None]
 
@@ -197,12 +197,13 @@ def _read_again(paths: list[str], wanted: Sequence[Flow], options: Options, stop
     table.limits.kept_keys.update(flow.key for flow in wanted)
     cursor = open_captures(paths, stop)
     try:
-        scan = Scan(table, Decoder(), Listener())
-        scan.run(cursor)
-        table.finish()
+        with without_garbage():
+            follow(cursor, table, Listener())
+            table.finish()
     finally:
         cursor.close()
-    _unless_stopped(stop)
+    if cursor.stopped:
+        raise KeyboardInterrupt
     return sink.found
 
 

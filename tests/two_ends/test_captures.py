@@ -1,5 +1,6 @@
 """What compare says of the project's captures: by hand for each stall and failure, and what must not change it."""
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ from two_ends_support import (
 )
 
 from pcapstall.core.errors import UsageError
+from pcapstall.flows.flow import Flow
+from pcapstall.pipeline import compare
 from pcapstall.report.two_ends_model import TwoEnds
 
 VERDICTS: dict[str, list[tuple[str, str, str, str]]] = {
@@ -261,3 +264,18 @@ def test_a_refusal_seen_midway_is_not_taken_for_the_servers_own(ttl: int, tmp_pa
         assert (pair.cause, pair.reason, pair.confidence) == ("unknown", "refused", "medium")
         assert pair.would_settle
         assert not any("own end" in fact.text for fact in pair.evidence)
+
+
+def test_the_second_reading_makes_no_garbage_collections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the first one does: nothing in the flows' state makes cycles."""
+    collecting: list[bool] = []
+
+    class Wanted(compare._Wanted):
+        def take(self, flow: Flow) -> bool:
+            collecting.append(gc.isenabled())
+            return super().take(flow)
+
+    monkeypatch.setattr(compare, "_Wanted", Wanted)
+    compared(*both("client-hello-lost"))
+    assert collecting
+    assert not any(collecting)
