@@ -5,27 +5,23 @@ Names and numbers only; what they mean was decided below, how they look is decid
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 import pcapstall
 from pcapstall.core.endpoints import format_endpoint
 from pcapstall.core.frames import file_of, frame_of
 from pcapstall.diagnose.case import Case
-from pcapstall.diagnose.engine import diagnose
 from pcapstall.diagnose.knowledge import client_address, client_key, server_address, server_endpoint
-from pcapstall.diagnose.outcome import CONNECTED, FILTERED, PROHIBITED, SEEN_MIDWAY, Outcome
-from pcapstall.diagnose.rules.base import times
+from pcapstall.diagnose.outcome import CONNECTED, SEEN_MIDWAY, Outcome
 from pcapstall.diagnose.two_ends import changes
 from pcapstall.diagnose.two_ends.clock import Clock
 from pcapstall.diagnose.two_ends.judge import judge
+from pcapstall.diagnose.two_ends.lone import judge_lone, judge_never_there
 from pcapstall.diagnose.two_ends.losses import tally
 from pcapstall.diagnose.two_ends.pairing import Unpaired
 from pcapstall.diagnose.two_ends.pieces import Direction
 from pcapstall.diagnose.two_ends.scene import Scene
-from pcapstall.diagnose.two_ends.verdict import TwoFact, fact_of
-from pcapstall.diagnose.two_ends.walk import TO_SERVER
-from pcapstall.diagnose.verdict import MEDIUM
+from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline.compare import Together
 from pcapstall.report.model import IntervalSummary
@@ -169,19 +165,23 @@ def _lone(together: Together, at_client: bool, everything: bool) -> list[LoneRep
     """The flows of one end without a partner that are shown."""
     end = together.client if at_client else together.server
     flows = together.pairing.client_only if at_client else together.pairing.server_only
+    seen_there = {server_endpoint(client_key(pair.client)) for pair in together.pairing.pairs}
     rows: list[LoneReport] = []
     for lone in flows:
         case = end.findings.case(lone.flow)
         wrong = case.stalled is not None or case.outcome.failed
         if not (wrong or lone.candidates or everything):
             continue
-        row = _lone_row(lone, case, at_client)
-        rows.append(_never_there(together, lone, case, row) if at_client and not lone.candidates else row)
+        if at_client and not lone.candidates:
+            known = server_endpoint(client_key(lone.flow)) in seen_there
+            verdict = judge_never_there(case, together.clock, together.spans[1], known)
+        else:
+            verdict = judge_lone(case, at_client)
+        rows.append(_lone_row(lone, case, at_client, verdict))
     return rows
 
 
-def _lone_row(lone: Unpaired, case: Case, at_client: bool) -> LoneReport:
-    verdict = diagnose(case)
+def _lone_row(lone: Unpaired, case: Case, at_client: bool, verdict: TwoVerdict | None) -> LoneReport:
     client, server = _endpoints(lone.flow)
     hello = lone.flow.client_hello
     return LoneReport(
@@ -200,41 +200,6 @@ def _lone_row(lone: Unpaired, case: Case, at_client: bool) -> LoneReport:
         reason=verdict.reason if verdict else None,
         confidence=verdict.confidence if verdict else None,
         verdict=verdict.sentence if verdict else None,
-        evidence=[_evidence(fact_of(fact, at_client)) for fact in verdict.evidence] if verdict else [],
+        evidence=[_evidence(fact) for fact in verdict.evidence] if verdict else [],
         would_settle=verdict.would_settle or None if verdict else None,
-    )
-
-
-def _never_there(together: Together, lone: Unpaired, case: Case, row: LoneReport) -> LoneReport:
-    """SYNs that the capture at the server does not have: they did not come so far, if it was watching."""
-    clock = together.clock
-    if case.outcome.tcp not in (FILTERED, PROHIBITED) or clock is None:
-        return row
-    syns = [seg for seg in case.history.client if seg.is_syn]
-    span = together.spans[1]
-    watched = [seg for seg in syns if span.first_ns <= clock.to_server(seg.ns) <= span.last_ns]
-    refs = tuple(seg.ref for seg in syns)
-    if watched:
-        count = f"{len(watched)} of" if len(watched) < len(syns) else "all"
-        fact = TwoFact(f"The capture at the server has none of these SYNs; it was running for {count} them.", refs)
-    else:
-        fact = TwoFact("The capture at the server has none of these SYNs, nor any packet from after them.", refs)
-    evidence = [_evidence(fact), *row.evidence]
-    if case.outcome.tcp == PROHIBITED:
-        return replace(row, evidence=evidence)
-    known = any(
-        server_endpoint(client_key(pair.client)) == server_endpoint(client_key(lone.flow))
-        for pair in together.pairing.pairs
-    )
-    lacking = [] if watched else ["a capture at the server that surely went on until then"]
-    if not known:
-        lacking.append("knowing that the capture at the server would show that port and address")
-    return replace(
-        row,
-        cause=TO_SERVER,
-        reason="filtered",
-        confidence=MEDIUM,
-        verdict=f"the SYN was sent {times(len(syns))} and never came to the server's end: filtered, or lost on the way",
-        evidence=evidence,
-        would_settle=" and ".join(lacking) or "a capture between the two ends",
     )
