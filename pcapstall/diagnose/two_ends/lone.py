@@ -42,7 +42,7 @@ def judge_never_there(case: Case, clock: Clock | None, span: Span, known: bool) 
     watched = [seg for seg in syns if span.first_ns <= clock.to_server(seg.ns) <= span.last_ns]
     refs = tuple(seg.ref for seg in syns)
     if watched:
-        count = f"{len(watched)} of" if len(watched) < len(syns) else "all"
+        count = f"{len(watched)} of" if len(watched) < len(syns) else "all of"
         fact = TwoFact(f"The capture at the server has none of these SYNs; it was running for {count} them.", refs)
     else:
         fact = TwoFact("The capture at the server has none of these SYNs, nor any packet from after them.", refs)
