@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 @click.command("verify")
 @options.captures_argument
 @click.option(
-    "-f", "--format", "wanted", type=click.Choice(FORMATS), default="table", show_default=True, help="How to show it."
+    "-f",
+    "--format",
+    "wanted",
+    type=click.Choice(FORMATS),
+    default="table",
+    help="How to show it. [default: what the name of -o ends with (.md, .json), else table]",
 )
 @options.output_option
 @click.option("--all", "everything", is_flag=True, help="Show every value of every flow, not only the differences.")
@@ -74,6 +79,9 @@ def command(
     Exit status: 0 all values are the same, or differ for a known reason; 1 a difference is unexplained;
     2 wrong usage; 3 pcapstall or tshark cannot read a file at all, or there is no tshark.
     """
+    wanted = options.chosen_format(wanted, output)
+    if wanted not in FORMATS:
+        raise UsageError(f"-f {wanted}: verify has {', '.join(FORMATS)}")
     silence_s = _patience(timeout)
     paths = _files(captures)
     destination.check(output, paths)

@@ -42,9 +42,28 @@ _BY_SUFFIX: Final = {
 }
 
 
+# fmt: off
+_NEVER_WRITTEN: Final = frozenset(
+    (
+        ".pdf", ".ps", ".doc", ".docx", ".odt", ".rtf", ".tex", ".xls", ".xlsx", ".ods", ".ppt", ".pptx",
+        ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".xml", ".yaml", ".yml", ".toml", ".tsv",
+        ".parquet", ".db", ".sqlite", ".gz", ".zst", ".xz", ".bz2", ".zip",
+    )
+)
+# fmt: on
+"""Suffixes that promise what no format is. Of others (``.txt``, ``.log``, a date) nobody expects but text."""
+
+
 def format_of_name(path: str) -> str:
-    """The format that the name of an output file asks for, ``table`` when it asks for none."""
-    return _BY_SUFFIX.get(os.path.splitext(path)[1].lower(), "table")
+    """The format that the name of an output file asks for, ``table`` when it asks for none.
+
+    UsageError when it asks for one that there is not: a table would be no PDF for its name.
+    """
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix in _NEVER_WRITTEN:
+        known = ", ".join(_BY_SUFFIX)
+        raise UsageError(f"-o {path}: there is no format for {suffix}; there are {known}, and .txt for a table")
+    return _BY_SUFFIX.get(suffix, "table")
 
 
 def parse_format(text: str) -> tuple[str, str]:

@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, TextIO
 
-from pcapstall.core.errors import UsageError
 from pcapstall.report import to_markdown, to_table
 from pcapstall.report.comparison_model import (
     SCHEMA,
@@ -36,9 +35,7 @@ def render(comparison: Comparison, out: TextIO, wanted: str, options: RenderOpti
         json.dump(_object(comparison, options.all_flows), out, ensure_ascii=True, allow_nan=False, indent=1)
         out.write("\n")
         return
-    lines = {"table": _table, "markdown": _markdown}.get(wanted)
-    if lines is None:
-        raise UsageError(f"-f {wanted}: verify has {', '.join(FORMATS)}")
+    lines = _table if wanted == "table" else _markdown
     for line in lines(comparison, options):
         out.write(line + "\n")
 

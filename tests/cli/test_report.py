@@ -313,6 +313,23 @@ class TestOutput:
         report(capsys, LOST, "-o", str(path), "-f", "table")
         assert path.read_text().startswith("1 of 4")
 
+    @pytest.mark.parametrize(
+        "command", [("report",), ("summary",), ("timeline", "--flow", "1"), ("diff", LOST), ("verify",)]
+    )
+    @pytest.mark.parametrize("suffix", [".pdf", ".docx", ".XLSX", ".png"])
+    def test_a_name_that_asks_for_what_there_is_not(
+        self, command: tuple[str, ...], suffix: str, tmp_path: Path, capsys: Output
+    ) -> None:
+        path = tmp_path / f"a{suffix}"
+        assert main([*command, LOST, "-o", str(path)]) == 2
+        assert f"there is no format for {suffix.lower()}; there are .html, " in capsys.readouterr().err
+        assert not path.exists()
+
+    def test_a_table_in_a_file_of_any_name(self, tmp_path: Path, capsys: Output) -> None:
+        for name, options in (("a.pdf", ["-f", "table"]), ("a.2026-11-30", [])):
+            report(capsys, LOST, "-o", str(tmp_path / name), *options)
+            assert (tmp_path / name).read_text().startswith("1 of 4")
+
     def test_to_a_file(self, tmp_path: Path, capsys: Output) -> None:
         path = tmp_path / "report.txt"
         on_screen = report(capsys, LOST)
