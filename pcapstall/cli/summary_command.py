@@ -1,7 +1,7 @@
 """`pcapstall summary`: how long each step takes with each server, SNI or client, and how the connections ended.
 
-Every flow is counted and none is kept as a row. What is to be mistrusted of a capture is told on standard error, for
-the output of every format is the numbers alone.
+Every flow is counted in its group, and none is shown by itself. What is to be mistrusted of a capture is
+told on standard error, for the output of every format is the numbers alone.
 """
 
 from collections.abc import Callable, Iterator
