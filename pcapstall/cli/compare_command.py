@@ -30,6 +30,7 @@ from pcapstall.report.to_two_ends import FORMATS, check_format, render
     "wanted",
     default="table",
     metavar="FORMAT",
+    shell_complete=options.completed_by("formats"),
     help=f"{', '.join(FORMATS)}. [default: what the name of -o ends with (.md, .json, .jira), else table]",
 )
 @options.add_options(
@@ -42,6 +43,7 @@ from pcapstall.report.to_two_ends import FORMATS, check_format, render
     ),
     options.slow_option,
     options.tls_option,
+    options.max_flows_option,
     click.option(
         "--fail-if",
         multiple=True,
@@ -57,6 +59,7 @@ def command(
     all_flows: bool,
     slow: tuple[str, ...],
     tls_ports: tuple[int, ...],
+    max_flows: int,
     fail_if: tuple[str, ...],
 ) -> int:
     """Put a capture at the client and one at the server together: where time and packets went.
@@ -79,7 +82,7 @@ def command(
     from pcapstall.pipeline.two_ends_report import two_ends
 
     stop = Stop()
-    wish = Options(thresholds_ns=thresholds_ns, tls_ports=frozenset(tls_ports))
+    wish = Options(thresholds_ns=thresholds_ns, tls_ports=frozenset(tls_ports), max_flows=max_flows)
     with terminal.ctrl_c_stops(stop), terminal.Progress() as progress:
         try:
             together, unreadable = read_both([client], [server], wish, all_flows, stop=stop, progress=progress)

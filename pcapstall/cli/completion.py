@@ -10,12 +10,16 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from pcapstall.core.errors import UsageError
+from pcapstall.report import to_changes, to_two_ends
 from pcapstall.report.columns import FLOW_COLUMNS
 from pcapstall.report.condition_language import STATISTICS
 from pcapstall.report.model import INTERVALS, STALL_INTERVALS
 from pcapstall.report.render import FORMATS
 
 SHELLS: Final = ("bash", "zsh", "fish")
+
+_FORMATS_OF: Final = {"diff": to_changes.FORMATS, "compare": to_two_ends.FORMATS}
+"""Of commands that have not all of `FORMATS`."""
 
 Items = list[CompletionItem]
 
@@ -33,9 +37,9 @@ def files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Item
     return [CompletionItem(incomplete, type="file")]
 
 
-def formats(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
-    """Names of formats."""
-    return _beginning(FORMATS, incomplete)
+def formats(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Names of the formats that the command has."""
+    return _beginning(_FORMATS_OF.get(ctx.info_name or "", FORMATS), incomplete)
 
 
 def slow(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:

@@ -15,7 +15,6 @@ from pcapstall.pipeline import Options
 from pcapstall.pipeline.changes import read_side, thresholds_differ
 from pcapstall.report.changes import GONE, NEW, compare_reports
 from pcapstall.report.conditions import ChangeConditions
-from pcapstall.report.filter import compile_filter
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.thresholds import parse_thresholds
 from pcapstall.report.to_changes import FORMATS, render_changes
@@ -73,7 +72,7 @@ def command(
     wanted = options.chosen_format(wanted, output)
     if wanted not in FORMATS:
         raise UsageError(f"-f {wanted}: diff writes {', '.join(FORMATS)}")
-    keep = compile_filter(filter_text) if filter_text is not None else None
+    keep = options.chosen_filter(filter_text)
     conditions = ChangeConditions(fail_if)
     how = Options(
         thresholds_ns=parse_thresholds(slow),

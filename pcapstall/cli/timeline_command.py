@@ -37,6 +37,7 @@ from pcapstall.report.timeline import Timeline
     options.slow_option,
     options.at_option,
     options.tls_option,
+    options.max_flows_option,
 )
 def command(
     captures: tuple[str, ...],
@@ -49,6 +50,7 @@ def command(
     slow: tuple[str, ...],
     at: str | None,
     tls_ports: tuple[int, ...],
+    max_flows: int,
 ) -> int:
     """Tell what happened to one flow of CAPTURE: packets, calls of both ends and log lines in one order.
 
@@ -80,6 +82,7 @@ def command(
             at=at or "",
             tls_ports=frozenset(tls_ports),
             all_flows=True,
+            max_flows=max_flows,
             straces=given["strace"],
             logs=given["log"],
         ),

@@ -113,3 +113,10 @@ def test_wrong_usage(arguments: list[str], hint: str, capsys: pytest.CaptureFixt
     assert "Traceback" not in shown.err
     if arguments and "--fail-if" not in arguments:
         assert len(shown.err.splitlines()) == 1
+
+
+def test_max_flows_is_an_option_of_all_that_follow_flows() -> None:
+    for name in COMMANDS.keys() - {"verify"}:
+        command = root.get_command(click.Context(root), name)
+        assert command is not None
+        assert "max_flows" in {parameter.name for parameter in command.params}, name
