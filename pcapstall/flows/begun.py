@@ -7,8 +7,11 @@ from typing import Final
 
 from pcapstall.flows.flow import IGNORED, Flow
 from pcapstall.flows.head import Arrival
+from pcapstall.wire.tls_messages import MESSAGE_HEADER
+from pcapstall.wire.tls_reader import TlsReader
 
 _CLIENT_HELLO: Final = 1
+_HANDSHAKE_RECORD: Final = 22
 
 
 def begun_hello(flow: Flow) -> Arrival | None:
@@ -19,9 +22,18 @@ def begun_hello(flow: Flow) -> Arrival | None:
         return None
     reader = half.reader
     if reader is not None:
-        if reader.message_type == _CLIENT_HELLO:
-            return head.arrival(reader.message_offset)
+        if reader.message_type == _CLIENT_HELLO or _begins_hello(reader):
+            return head.arrival(reader.begun_offset())
     elif len(head.held) > 0:
         # Its first bytes are missing so far.
         return head.held[0].arrival
     return None
+
+
+def _begins_hello(reader: TlsReader) -> bool:
+    """Whether there is a record's header of a client's first message, and nothing yet that makes it no hello."""
+    if reader.lost or reader.ccs or reader.content_type != _HANDSHAKE_RECORD or reader.state != MESSAGE_HEADER:
+        return False
+    if reader.begun_offset() != reader.record_offset:
+        return False
+    return reader.message_word_len == 0 or reader.message_word >> (8 * (reader.message_word_len - 1)) == _CLIENT_HELLO

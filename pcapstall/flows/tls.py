@@ -103,8 +103,7 @@ class TlsStreams:
         offset: i64 = arrival.offset
         head = half.head
         if head is not None and not half.flow.settled:
-            if reader.message_type < 0:
-                head.forget_before(reader.offset)
+            head.forget_before(reader.begun_offset())
             head.mark(arrival.copy())
         event = self.events.event
         while reader.read(buf, start, end, offset, event):

@@ -169,7 +169,7 @@ class TlsEvents:
     def _client_hello(self, half: HalfFlow, now: Arrival) -> None:
         """The first ClientHello, or the one that answers a HelloRetryRequest."""
         flow = half.flow
-        first = self._arrival(half, self.event.first_offset, now)
+        first = self._arrival(half, self.event.start_offset, now)
         last = self._arrival(half, self.event.last_offset, now)
         if flow.client_hello_first_ref != 0:
             if flow.hello_retry_ref != 0 and flow.client_hello2_first_ref == 0 and half is hello_sender(flow):
@@ -205,7 +205,7 @@ class TlsEvents:
         flow = half.flow
         if flow.server_hello_first_ref != 0 or (flow.client_hello_first_ref != 0 and half is hello_sender(flow)):
             return
-        first = self._arrival(half, self.event.first_offset, now)
+        first = self._arrival(half, self.event.start_offset, now)
         last = self._arrival(half, self.event.last_offset, now)
         hello: ServerHello | None = None
         is_retry = begins_hello_retry(self.event.body)
@@ -283,7 +283,7 @@ class TlsEvents:
     def _partial_hello(self, half: HalfFlow, now: Arrival) -> None:
         flow = half.flow
         if flow.client_hello_first_ref == 0:
-            self._note_partial(flow, self._arrival(half, self.event.first_offset, now))
+            self._note_partial(flow, self._arrival(half, self.event.start_offset, now))
 
     def _note_partial(self, flow: Flow, arrival: Arrival) -> None:
         if flow.partial_hello_ref == 0:

@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.wire.tls_names import CCS_RECORD, HEARTBEAT_RECORD, RECORD_LENGTH_MAX
+from pcapstall.wire.tls_names import CCS_RECORD, CLIENT_HELLO, HEARTBEAT_RECORD, RECORD_LENGTH_MAX, SERVER_HELLO
 
 # What an event is.
 HANDSHAKE: Final = 1
@@ -46,6 +46,8 @@ class TlsEvent:
         """Handshake type of a message, else the record's content type."""
         self.first_offset: i64 = 0
         """Stream offset of the first byte of the message or record, which is its header's."""
+        self.start_offset: i64 = 0
+        """The same, but that of its record for the first message in one."""
         self.last_offset: i64 = 0
         """Of its last byte. That of a record that is not looked into may still be to come."""
         self.length: i64 = 0
@@ -62,12 +64,18 @@ class TlsEvent:
         self.kind = kind
         self.type = kind_type
         self.first_offset = first_offset
+        self.start_offset = first_offset
         self.last_offset = last_offset
         self.length = length
         self.level = -1
         self.description = -1
         self.body = b""
         self.reason = ""
+
+
+def is_hello(message_type: i64) -> bool:
+    """Whether a message of this type is collected."""
+    return message_type == CLIENT_HELLO or message_type == SERVER_HELLO
 
 
 def is_known_message(message_type: i64) -> bool:

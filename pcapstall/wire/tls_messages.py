@@ -15,6 +15,7 @@ from pcapstall.wire.tls_event import (
     HANDSHAKE_UNREAD,
     HELLO_MAX,
     TlsEvent,
+    is_hello,
     is_known_message,
 )
 from pcapstall.wire.tls_names import CLIENT_HELLO, MESSAGE_LENGTH_MAX, SERVER_HELLO, TLS_1_2
@@ -59,6 +60,8 @@ class MessageReader:
         """Type of the handshake message that has begun and is not over; -1 for none."""
         self.message_offset: i64 = 0
         """Offset of that message's first byte."""
+        self.message_start: i64 = 0
+        """The same, or that of the record's header where the message is the first in it."""
         self.state: i64 = START
         self.content_type: i64 = 0
         self.record_offset: i64 = offset
@@ -123,6 +126,9 @@ class MessageReader:
             limit = end - at
         if self.message_word_len == 0:
             self.message_offset = self.offset
+            self.message_start = self.offset
+            if self.offset == self.record_offset + RECORD_HEADER_LEN:
+                self.message_start = self.record_offset
             if limit >= MESSAGE_HEADER_LEN:
                 message_type: i64 = i64(buf[at])
                 length: i64 = u24_be(buf, at + 1)
@@ -193,6 +199,7 @@ class MessageReader:
         """
         if self.message_word_len == 0:
             self.message_offset = self.offset
+            self.message_start = self.record_offset
         while self.message_word_len < PEEK_LEN:
             if at >= end:
                 return False
@@ -286,12 +293,8 @@ class MessageReader:
             kind = HANDSHAKE_UNREAD
             body = self.beginning
         event.fill(kind, self.message_type, self.message_offset, self.offset - 1, self.message_len)
+        event.start_offset = self.message_start
         event.body = body
         self.drop_message()
         self.state = MESSAGE_HEADER
         self.end_of_record()
-
-
-def is_hello(message_type: i64) -> bool:
-    """Whether a message of this type is collected."""
-    return message_type == CLIENT_HELLO or message_type == SERVER_HELLO

@@ -92,6 +92,14 @@ class TlsReader(MessageReader):
         state: i64 = self.state
         return state == RECORD_HEADER or state == OPAQUE or state >= SYNC
 
+    def begun_offset(self) -> i64:
+        """The first byte of what has begun and is not told yet: a message, its record's header; else the next byte."""
+        if self.message_type >= 0 or self.message_word_len > 0:
+            return self.message_start
+        if self.word_len > 0 or self.offset == self.record_offset + RECORD_HEADER_LEN:
+            return self.record_offset
+        return self.offset
+
     def read(self, buf: bytes, start: i64, end: i64, offset: i64, event: TlsEvent) -> bool:
         """Go on to the next event in ``buf[start:end]``, the stream's bytes from ``offset`` on.
 
@@ -279,6 +287,7 @@ class TlsReader(MessageReader):
             return False
         self.message_type = CLIENT_HELLO
         self.message_offset = self.record_offset
+        self.message_start = self.record_offset
         self.message_len = length
         self.record_end = self.offset
         self.end_message(bytes(collected), event)

@@ -610,3 +610,31 @@ def test_an_answer_soon_after_a_late_ack_is_not_a_slow_server() -> None:
     """Under a low threshold the ServerHello is late, but all of that was the way of the hello."""
     row = verdict(lost_hello(1), "client", slow=["150ms"])
     assert (row.stalled, row.cause, row.reason) == ("ch_sh", "network", "client_hello_loss")
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 6])
+def test_a_record_header_sent_alone_is_no_silence_before_the_hello(size: int) -> None:
+    road = Road()
+    at = road.handshake()
+    road.c(at + MS, PSH | ACK, HELLO[:size], ack=0)
+    road.s(at + 6 * MS, ack=size)
+    road.c(at + 3 * SECOND, PSH | ACK, HELLO[size:], offset=size, ack=0)
+    answer(road, at + 3 * SECOND)
+    row = verdict(road, "client")
+    assert found(row) == ("ch_span", "client_process", "client_silent", "high")
+    assert row.intervals_ns["ack_ch"] == MS
+
+
+def test_payload_that_is_no_hello_is_not_called_silence() -> None:
+    road = Road()
+    at = road.handshake()
+    preamble = b"PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\n"
+    size = len(preamble)
+    road.c(at + MS, PSH | ACK, preamble, ack=0)
+    road.s(at + 6 * MS, ack=size)
+    road.c(at + 3 * SECOND, PSH | ACK, HELLO, offset=size, ack=0)
+    road.s(at + 3 * SECOND + 10 * MS, ack=size + len(HELLO))
+    row = verdict(road, "client")
+    assert found(row) == ("ack_ch", "client_process", "client_silent", "high")
+    assert row.evidence[0].text.startswith("Seen at the client itself: it sent 1 segment with payload")
+    assert (row.verdict or "").lower().startswith("the client sent the clienthello only after")

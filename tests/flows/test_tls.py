@@ -1,6 +1,7 @@
 """TLS events of a flow: where the hellos lie, when their bytes came, what ends a handshake."""
 
 import random
+from itertools import pairwise
 
 import pytest
 from flow_support import (
@@ -349,7 +350,7 @@ def check_arrival(source: random.Random) -> None:
         for byte in range(begin, end):
             arrivals.setdefault(byte, packet.ns)
     flow = only(talk.packets)
-    assert flow.client_hello_first_ns - start == arrivals[5] - start  # after the record header
+    assert flow.client_hello_first_ns - start == arrivals[0] - start
     assert flow.client_hello_last_ns == arrivals[len(HELLO) - 1]
 
 
@@ -436,3 +437,32 @@ def test_server_hello_after_a_long_talk() -> None:
     established(talk)
     flow = only(talk.packets)
     assert frame_of(flow.server_hello_first_ref) == len(talk.packets) - 3
+
+
+@pytest.mark.parametrize("cuts", [[n] for n in range(1, 12)] + [[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [5, 6, 9]])
+@pytest.mark.parametrize("preamble", [b"", b"PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\n"])
+def test_a_hello_begins_with_the_first_byte_of_its_record(cuts: list[int], preamble: bytes) -> None:
+    talk = Talk()
+    talk.handshake()
+    if preamble:
+        talk.client(preamble)
+    first = len(talk.packets) + 1
+    for start, end in pairwise([0, *cuts, len(HELLO)]):
+        talk.client(HELLO[start:end], after=SECOND)
+    last = len(talk.packets)
+    for start, end in pairwise([0, *cuts, len(server_hello())]):
+        talk.server(server_hello()[start:end], after=SECOND)
+    flow = only(talk.packets)
+    assert hello_frames(flow) == (first, last)
+    assert frame_of(flow.server_hello_first_ref) == last + 1
+
+
+@pytest.mark.parametrize("size", [5, 6, 8, 9, 20])
+def test_a_hello_of_which_little_more_than_the_records_header_came_is_partial(size: int) -> None:
+    talk = Talk()
+    talk.handshake()
+    talk.client(HELLO[:size])
+    talk.server()
+    assert frame_of(only(talk.packets).partial_hello_ref) == 4
+    talk.packets[3].payload = b"\x16\x03\x01\x01\x00\x02"[:size].ljust(size, b"\x00")
+    assert (only(talk.packets).partial_hello_ref != 0) == (size == 5)

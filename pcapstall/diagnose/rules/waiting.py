@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
-from pcapstall.diagnose.rules.base import ANSWER_WAIT, AT_CLIENT, AT_SERVER, Judgement, conclude, refs, span
+from pcapstall.diagnose.rules.base import ANSWER_WAIT, AT_CLIENT, AT_SERVER, Judgement, conclude, refs, several, span
 from pcapstall.diagnose.rules.turns import NO_TURN, Owed, owed
+from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.turn import CAPTURED_THERE, IDS_RUN_ON, LOST_BEFORE, Proof, most_loss_ns, prove
 from pcapstall.diagnose.verdict import (
@@ -53,8 +54,8 @@ def silent(case: Case) -> Judgement:
             refs(proof.anchor.ref if proof.anchor else 0, proof.last.ref if proof.last else 0),
         )
     seen = Fact(
-        f"Seen at the {turn.side} itself: it sent no payload for {span(case.end_ns - turn.turn.start_ns)}, and waited "
-        f"for no acknowledgment.",
+        f"Seen at the {turn.side} itself: {_said(case, turn)} for {span(case.end_ns - turn.turn.start_ns)}, and "
+        f"waited for no acknowledgment.",
         refs(turn.turn.start_ref, proof.last.ref if proof.last else 0),
     )
     # Where the place is not certain, the sender's own counters may be.
@@ -188,7 +189,7 @@ def _late(case: Case, turn: Owed, confidence: str, evidence: list[Fact | None], 
     else:
         waited = span(case.end_ns - turn.turn.start_ns)
         sentence = f"the {turn.side} was silent for {waited}"
-        if case.stalled in ("ch_span", "sh_cfin"):
+        if case.stalled in ("ch_span", "sh_cfin") or _sent_meanwhile(case, turn):
             sentence = f"the {turn.side} sent {turn.what} only after {waited}"
             if case.is_open:
                 sentence = f"the {turn.side} never sent {turn.what}, for {waited}"
@@ -196,6 +197,20 @@ def _late(case: Case, turn: Owed, confidence: str, evidence: list[Fact | None], 
         if case.is_open and case.outcome.server_timer_ns > 0:
             reason = "server_timer"
     return conclude(case, turn.process, reason, confidence, sentence, evidence, would_settle, parts)
+
+
+def _sent_meanwhile(case: Case, turn: Owed) -> list[Seg]:
+    """What the side sent in its turn that was not what it owed."""
+    first_ns, last_ns = turn.turn.start_ns, turn.turn.sent.ns if turn.turn.sent is not None else case.end_ns
+    segs = case.history.of(turn.turn.from_client)
+    return [seg for seg in segs if seg.has_data and first_ns < seg.ns < last_ns and seg.ref != turn.turn.start_ref]
+
+
+def _said(case: Case, turn: Owed) -> str:
+    segs = _sent_meanwhile(case, turn)
+    if not segs:
+        return "it sent no payload"
+    return f"it sent {several(len(segs), 'segment')} with payload, and not all of {turn.what},"
 
 
 def _answered(case: Case) -> str:
