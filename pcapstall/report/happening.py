@@ -46,8 +46,8 @@ _STALLED: Final = {
 """What happened, by the interval that stalled: when it ended, and while it is open."""
 
 _CLIENT_SILENT: Final = (
-    "{client} sent its ClientHello {span} after the TCP handshake",
-    "{client} had sent no ClientHello {span} after the TCP handshake",
+    "{client} sent its ClientHello to {server} {span} after the TCP handshake",
+    "{client} had sent {server} no ClientHello {span} after the TCP handshake",
 )
 """ack_ch when the client's side is known to be the cause; otherwise it is not known when the hello was sent."""
 
@@ -101,11 +101,35 @@ def _alert(flow: FlowReport) -> str:
     return f": {alert.description or 'encrypted'}, sent by the {alert.side}"
 
 
+_REASONS: Final = {
+    "epoll_not_waited": "no thread waited on the socket's epoll set",
+    "event_not_acted_on": "it was told of the socket and did nothing",
+    "no_event_delivered": "it waited and was not told of the socket",
+    "late_accept": "it accepted late",
+    "late_read": "it read late",
+    "slow_handling": "it had read the ClientHello",
+    "syn_loss": "the SYN was lost",
+    "syn_ack_loss": "the SYN-ACK was lost",
+    "ack_loss": "an ACK was lost",
+    "client_hello_loss": "the ClientHello was lost",
+    "server_hello_loss": "the ServerHello was lost",
+    "mtu_black_hole": "full segments vanish on their way",
+    "high_rtt": "a long way there and back",
+    "zero_window": "its receive window was closed",
+    "accept_queue_full": "its accept queue was full",
+    "syn_dropped_by_host": "its host dropped the SYN",
+    "await_server": "it was the server's turn",
+    "not_tls": "what was answered is no TLS",
+}
+"""Reasons that say more than what happened and whose time it was."""
+
+
 def _cause(flow: FlowReport) -> str:
     if flow.cause is None:
         return ""
-    sure = f", {flow.confidence} confidence" if flow.confidence else ""
-    return f" ({cause_words(flow.cause)}{sure})"
+    why = f": {_REASONS[flow.reason]}" if flow.reason in _REASONS else ""
+    sure = f", {flow.confidence} confidence" if flow.confidence and flow.cause != "unknown" else ""
+    return f" ({cause_words(flow.cause)}{why}{sure})"
 
 
 def cause_words(cause: str) -> str:
