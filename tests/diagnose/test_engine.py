@@ -32,14 +32,15 @@ def test_a_name_stands_once_in_each_stage() -> None:
 def test_the_first_rule_that_holds_makes_the_verdict(road: Road, at: str) -> None:
     found = findings(road, at)
     (row,) = found.rows(0)
-    tried = found.explain(row.id)
+    tried, stages = found.explain(row.id)
+    assert stages is None
     assert [one.rule for one in tried] == [rule.name for rule in RULES if row.stalled in rule.stages]
     assert next(one.why for one in tried if one.held) == row.verdict
     assert all(one.why for one in tried)
 
 
 def test_explain_says_why_not() -> None:
-    tried = {one.rule: one.why for one in findings(silent_client(counts_ids=False), "server").explain(1)}
+    tried = {one.rule: one.why for one in findings(silent_client(counts_ids=False), "server").explain(1)[0]}
     assert tried["silent"] == "the capture was not taken at the client"
     assert tried["silent_by_ids"] == "IP IDs do not prove that nothing was sent"
     assert tried["lost_before_capture"] == "the IP IDs show no gap"
@@ -49,6 +50,6 @@ def test_a_healthy_flow_has_no_rules_and_an_unknown_row_is_an_error() -> None:
     road = Road()
     road.handshake()
     found = findings(road)
-    assert found.explain(1) == []
+    assert found.explain(1) == ([], None)
     with pytest.raises(KeyError):
         found.explain(2)

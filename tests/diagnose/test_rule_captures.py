@@ -114,7 +114,7 @@ def explained(where: str, corpus: Path | None = None) -> list[Tried]:
 def _explained(path: Path, row: int, slow: tuple[str, ...]) -> list[Tried]:
     analysis = analyse([str(path)], Options(thresholds_ns=parse_thresholds(slow)))
     assert analysis.findings is not None
-    return analysis.findings.explain(row)
+    return analysis.findings.explain(row)[0]
 
 
 def test_each_rule_has_both() -> None:
