@@ -126,7 +126,7 @@ class TestProgress:
         assert "fifo: nothing had come when it was stopped" in read_all(screen)
         os.close(screen)
         process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 3
+        assert process.returncode == 130
 
     def test_only_when_it_takes_long(self, tmp_path: Path) -> None:
         assert "\x1b[K" not in on_terminal("report", LOST)
