@@ -19,7 +19,6 @@ QUERY_MAX: Final = 512
 """Bytes kept of a query: what UDP carries of DNS (RFC 1035 section 2.3.4)."""
 _HEADER_LEN: Final = 12
 _RESPONSE: Final = 0x80
-_PORT: Final = 53
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ MAX_TEXT: Final = 1_000
 """Bytes of a line that are kept."""
 MAX_MORE: Final = 10
 """Lines that are kept of a continuation."""
-_LEADING: Final = re.compile(r"^[\W_]{0,3}|^<\d{1,3}>\d? ?")
 _CRI: Final = re.compile(r"^(?:stdout|stderr) [PF] ")
 _SAYS: Final = ("log", "message", "msg", "MESSAGE", "@m", "@mt", "event")
 """Fields of JSON that hold what the line says."""

@@ -18,8 +18,6 @@ AFTER_NS: Final = 20_000_000
 """And so long after its last packet: "closed"."""
 _ENOUGH: Final = 3
 """So many lines must agree that a clock is wrong."""
-_ZONES_NS: Final = 15 * 3600 * SECOND
-"""No zone is further from UTC (with summer time)."""
 
 # What the offset rests on.
 PRINTED: Final = "printed"

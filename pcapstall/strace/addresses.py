@@ -29,7 +29,6 @@ FAMILIES: Final[dict[bytes, int]] = {
     b"PF_LOCAL": AF_UNIX,
     b"PF_FILE": AF_UNIX,
 }
-_OTHER_FAMILY: Final = 1 << 20
 _MAX_TEXT: Final = 110
 """An address has at most 45 characters, a unix path 108."""
 _MAX_CACHED: Final = 4096

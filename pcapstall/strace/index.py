@@ -10,7 +10,6 @@ from mypy_extensions import i64
 
 from pcapstall.core.frames import file_of, frame_of, frame_ref
 from pcapstall.strace.body import KIND_NAMES, UNREAD
-from pcapstall.strace.clock import NAMES
 from pcapstall.strace.family import Lines, Strace
 from pcapstall.strace.keeper import Keeper
 from pcapstall.strace.model import EpollSet, Process, Thread
@@ -119,10 +118,6 @@ class Index:
     def syscalls(self) -> list[Syscall]:
         """Those that were called, the busiest first."""
         return self.tracker.syscalls.seen()
-
-    def clock_name(self) -> str:
-        """``epoch``, ``time of day``, ``relative``, ``elapsed``, ``none``."""
-        return NAMES[self.clock_kind]
 
     def where(self, ref: int) -> str:
         """``client.strace:123`` for a line reference; empty for 0."""

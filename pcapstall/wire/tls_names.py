@@ -1,4 +1,4 @@
-"""Numbers of TLS and their names as IANA spells them: content types, messages, alerts, versions, groups.
+"""Numbers of TLS and their names as IANA spells them: content types, messages, alerts, versions.
 
 Cipher suites have a module of their own. Unknown numbers stay numbers. Text that a peer chose (server names, ALPN) is
 made safe to print here, too. Nothing here reads a record.
@@ -120,28 +120,6 @@ VERSION_NAMES: Final[dict[int, str]] = {
     TLS_1_3: "TLS 1.3",
 }
 
-# IANA "TLS Supported Groups", those that key shares come in, and the last draft's hybrid.
-GROUP_NAMES: Final[dict[int, str]] = {
-    0x0017: "secp256r1",
-    0x0018: "secp384r1",
-    0x0019: "secp521r1",
-    0x001D: "x25519",
-    0x001E: "x448",
-    0x0100: "ffdhe2048",
-    0x0101: "ffdhe3072",
-    0x0102: "ffdhe4096",
-    0x0103: "ffdhe6144",
-    0x0104: "ffdhe8192",
-    0x0200: "MLKEM512",
-    0x0201: "MLKEM768",
-    0x0202: "MLKEM1024",
-    0x11EB: "SecP256r1MLKEM768",
-    0x11EC: "X25519MLKEM768",
-    0x11ED: "SecP384r1MLKEM1024",
-    0x6399: "X25519Kyber768Draft00",
-    0x639A: "SecP256r1Kyber768Draft00",
-}
-
 
 def is_grease(number: i64) -> bool:
     """Whether a 16-bit number is one of those that only keep servers on their toes: 0x0A0A, 0x1A1A (RFC 8701)."""
@@ -166,11 +144,6 @@ def version_name(version: int) -> str:
 def alert_name(description: int) -> str:
     """``handshake_failure`` for 40; ``alert_N`` for a number without a name."""
     return ALERT_DESCRIPTIONS.get(description, f"alert_{description}")
-
-
-def group_name(group: int) -> str:
-    """``x25519`` for 0x001D; ``0xNNNN`` for a group not listed."""
-    return GROUP_NAMES.get(group, f"0x{group:04X}")
 
 
 def printable(raw: bytes) -> str:

@@ -10,6 +10,7 @@ from strace_support import index_text
 
 from pcapstall.core.errors import InputError
 from pcapstall.core.frames import frame_of
+from pcapstall.strace.clock import NAMES
 from pcapstall.strace.family import open_straces
 from pcapstall.strace.index import Index, index_strace
 from pcapstall.strace.keeper import Keeper
@@ -414,7 +415,7 @@ def test_midnight_in_one_file() -> None:
 
 def test_relative_times_add_up_over_threads() -> None:
     index = index_text("7      0.000000 close(3) = 0\n8      0.500000 close(3) = 0\n7      0.250000 close(4) = 0\n")
-    assert (index.clock_name(), index.threads[0].last_ns, index.threads[1].last_ns) == (
+    assert (NAMES[index.clock_kind], index.threads[0].last_ns, index.threads[1].last_ns) == (
         "relative",
         750_000_000,
         500_000_000,
@@ -501,7 +502,7 @@ def test_lab_runs_agree_with_what_the_programs_noted(lab: Path) -> None:
                 continue
             (strace,) = open_straces(paths)
             index = index_strace(strace)
-            if index.clock_name() != "epoch" or truth[f"strace_{party}"].get("clock_offset_s"):
+            if NAMES[index.clock_kind] != "epoch" or truth[f"strace_{party}"].get("clock_offset_s"):
                 continue
             attached = min((thread.first_ns for thread in index.threads), default=0) / 1e9
             sockets = index.sockets

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from strace_support import recorded
 
 from pcapstall.core.frames import frame_of
+from pcapstall.strace.clock import NAMES
 from pcapstall.strace.family import open_straces
 from pcapstall.strace.index import index_strace
 from pcapstall.strace.recorder import record
@@ -323,7 +324,7 @@ def test_lab_windows_show_the_cause(lab: Path) -> None:
         index = index_strace(strace)
         cause = truth["cause"]["intervals"][0]
         shift = 0
-        if index.clock_name() == "time of day":
+        if NAMES[index.clock_kind] == "time of day":
             shift = int(truth["client_events"][0]["t"]) // 86400 * 86400 * S
         sockets = [socket for socket in index.sockets if socket.connects]
         window = window_of(sockets, int(cause["begin"] * S) - shift, int(cause["end"] * S) - shift)

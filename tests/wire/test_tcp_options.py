@@ -54,63 +54,6 @@ def test_timestamps_that_were_cut_are_absent(captured: int) -> None:
     assert not tcp_options.timestamps(segment(NOP + NOP + STAMPS, captured))
 
 
-def test_options_of_a_syn() -> None:
-    s = segment(MSS + SACK_OK + STAMPS + NOP + SCALE)
-    assert tcp_options.max_segment_size(s) == 1460
-    assert tcp_options.window_scale(s) == 7
-    assert tcp_options.sack_permitted(s)
-    assert not tcp_options.is_multipath(s)
-    assert tcp_options.fast_open_cookie_len(s) == tcp_options.ABSENT
-
-
-def test_options_that_are_not_there() -> None:
-    s = segment(b"")
-    assert tcp_options.max_segment_size(s) == tcp_options.window_scale(s) == tcp_options.ABSENT
-    assert tcp_options.sack_count(s) == 0
-    assert tcp_options.sack_block(s, 0) == (-1, -1)
-    assert not tcp_options.sack_permitted(s)
-
-
-def test_a_shift_is_14_at_most() -> None:
-    assert tcp_options.window_scale(segment(b"\3\3\xff")) == 14
-
-
-@pytest.mark.parametrize("count", range(1, 5))
-def test_sack_blocks(count: int) -> None:
-    blocks = [(0xFFFFFF00 + n, n * 7) for n in range(count)]
-    s = segment(NOP + NOP + bytes((5, 2 + 8 * count)) + b"".join(struct.pack(">II", *block) for block in blocks))
-    assert tcp_options.sack_count(s) == count
-    assert [tcp_options.sack_block(s, n) for n in range(count)] == blocks
-    assert tcp_options.sack_block(s, count) == tcp_options.sack_block(s, -1) == (-1, -1)
-
-
-def test_a_sack_of_odd_length_has_whole_blocks() -> None:
-    s = segment(bytes((5, 2 + 8 + 5)) + bytes(13))
-    assert tcp_options.sack_count(s) == 1
-    assert tcp_options.sack_block(s, 1) == (-1, -1)
-
-
-@pytest.mark.parametrize(
-    ("options", "length"),
-    [
-        (b"\x22\x02", 0),
-        (b"\x22\x0a" + bytes(8), 8),
-        (b"\xfe\x04\xf9\x89", 0),
-        (b"\xfe\x0c\xf9\x89" + bytes(8), 8),
-        (b"\xfd\x08\xf9\x89" + bytes(4), 4),
-        (b"\xfe\x04\xe2\xd4\xfd\x04\xf9\x89", 0),
-        (b"\xfe\x04\xe2\xd4", tcp_options.ABSENT),
-        (b"\xfe\x02", tcp_options.ABSENT),
-    ],
-)
-def test_fast_open(options: bytes, length: int) -> None:
-    assert tcp_options.fast_open_cookie_len(segment(options)) == length
-
-
-def test_multipath() -> None:
-    assert tcp_options.is_multipath(segment(b"\x1e\x0c\x01\x81" + bytes(8)))
-
-
 @given(st.binary(max_size=40).filter(lambda options: len(options) % 4 == 0), st.integers(0, 40))
 def test_any_options_come_to_an_end(options: bytes, captured: int) -> None:
     s = segment(options, min(captured, len(options)))
@@ -120,8 +63,3 @@ def test_any_options_come_to_an_end(options: bytes, captured: int) -> None:
         if at >= 0:
             assert s.tcp_offset + 20 <= at
             assert at + s.buf[at + 1] <= s.options_end
-    for index in range(-1, 6):
-        tcp_options.sack_block(s, index)
-    tcp_options.fast_open_cookie_len(s)
-    tcp_options.max_segment_size(s)
-    tcp_options.window_scale(s)

@@ -10,7 +10,6 @@ from pcapstall.wire.tls_names import (
     ALERT_DESCRIPTIONS,
     HANDSHAKE_NAMES,
     alert_name,
-    group_name,
     is_grease,
     is_tls13,
     printable,
@@ -89,15 +88,6 @@ def test_ciphers_agree_with_another_table() -> None:
     named = {number: name for number, name in theirs.items() if name.startswith("TLS_") and number not in skipped}
     assert len(named) > 300
     assert {number: cipher_name(number) for number in named} == named
-
-
-def test_groups() -> None:
-    assert [group_name(number) for number in (23, 29, 0x11EC, 0x0A0A)] == [
-        "secp256r1",
-        "x25519",
-        "X25519MLKEM768",
-        "0x0A0A",
-    ]
 
 
 def test_grease() -> None:

@@ -27,7 +27,6 @@ from pcapstall.diagnose.rules.plaintext import what_it_speaks
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.verdict import (
     CLIENT,
-    CLIENT_KERNEL,
     CLIENT_PROCESS,
     HIGH,
     LOW,
@@ -71,7 +70,6 @@ BLAMED: Final[Mapping[int, str]] = {
 """Whose configuration a description names (RFC 8446 section 6.2); the others name neither's alone."""
 
 _PROCESS: Final = {CLIENT: CLIENT_PROCESS, SERVER: SERVER_PROCESS}
-_KERNEL: Final = {CLIENT: CLIENT_KERNEL, SERVER: SERVER_KERNEL}
 
 
 def foreign_rst(case: Case) -> Judgement:
