@@ -332,3 +332,30 @@ def test_connections_that_still_wait_are_told_first(tmp_path: Path) -> None:
     assert "1 had sent no ClientHello when the capture ended" in text(
         analyse([write(tmp_path / "a.pcap", handshake(SECOND))])
     )
+
+
+@pytest.mark.parametrize("what", ["malformed", "fragment", "others"])
+def test_what_cannot_be_read_between_two_hosts_may_be_what_is_missing(tmp_path: Path, what: str) -> None:
+    """The client's segment of 1 ms after the ACK is damaged, or half of it is missing, or it is another host's."""
+    hello = tcp_packet(True, 1001, 9001, 0x18, b"\x16\x03\x01\x00\x20" + b"h" * 31)
+    damaged = bytearray(hello)
+    if what == "malformed":
+        damaged[14 + 20 + 12] = 0x20
+    else:
+        damaged[14 + 6] = 0x20
+    if what == "others":
+        damaged[14 + 15] = 77
+    packets = [*handshake(SECOND), (SECOND + 11_000_000, bytes(damaged))]
+    for at, seq, ack, flags in ((4, 1001, 9001, 0x10), (5, 1001, 9001, 0x11)):
+        packets.append((at * SECOND, tcp_packet(True, seq, ack, flags)))
+    packets.append((5 * SECOND + 10_000_000, tcp_packet(False, 9001, 1002, 0x11)))
+    report = analyse([write(tmp_path / "a.pcap", packets)], Options(at="client"))
+    (capture,) = report.captures
+    lacks = "1 fragment of a packet lacks its other parts, which are not in the capture: they were not read"
+    assert capture.warnings == ([] if what == "malformed" else [lacks])
+    (row,) = report.flows
+    assert (row.stalled, row.reason) == ("ack_ch", "client_silent")
+    assert row.confidence == ("high" if what == "others" else "medium")
+    said = [one.text for one in row.evidence]
+    assert any("sent no payload that can be read" in text for text in said) == (what != "others")
+    assert any(text.startswith("Between these hosts there came meanwhile 1 ") for text in said) == (what != "others")

@@ -33,6 +33,7 @@ from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
 from pcapstall.flows.flow import FLAG_NOTES_CUT, FLAG_TLS_DUE, Flow
 from pcapstall.wire.preamble import SERVER_FIRST_PORTS
 from pcapstall.wire.tls_reader import NEVER
+from pcapstall.wire.unread import Unread, UnreadPackets
 
 _SPANS: Final = {
     "syn_synack": ("syn", "syn_ack"),
@@ -59,6 +60,8 @@ class Surroundings:
     tls_ports: frozenset[int] = frozenset()
     doubtful_files: frozenset[int] = frozenset()
     """Captures that say themselves that packets are missing, or whose clock jumped."""
+    unread: UnreadPackets | None = None
+    """Packets that may have held segments of the flows."""
 
 
 class Case:
@@ -129,6 +132,13 @@ class Case:
         """Of the other host."""
         return server_address(self.key)
 
+    @cached_property
+    def unread(self) -> list[Unread]:
+        """Packets between the two hosts during the stall that could not be read: what was due may be among them."""
+        if self.stalled is None or self.surroundings.unread is None:
+            return []
+        return self.surroundings.unread.between(self.client_address, self.server_address, self.start_ns, self.end_ns)
+
     @property
     def server_port(self) -> int:
         """Where the connection was opened to."""
@@ -183,6 +193,8 @@ class Case:
             found.append((MEDIUM, "a capture that lacks no packets"))
         elif file_of(self.flow.first_ref) in self.surroundings.doubtful_files:
             found.append((MEDIUM, "a capture that dropped no packets and whose clock did not step"))
+        if self.unread:
+            found.append((MEDIUM, "a capture in which every packet between these hosts can be read"))
         if self.flow.flags & FLAG_NOTES_CUT:
             found.append((MEDIUM, "a capture of this connection alone"))
         if self.outcome.one_sided:

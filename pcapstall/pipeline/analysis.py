@@ -121,6 +121,7 @@ def analyse(
         scan, limits = _read(cursor, collector, ears, options.max_flows)
         stage("finding the stalls")
         captures_read = _capture_reports(cursor, scan, collector)
+        findings.unread = scan.unread
         shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
         notices = cut_short(cursor.stopped, cursor.bytes_read, cursor.total_bytes)
         notices += bounds_reached(limits, collector)
@@ -215,7 +216,9 @@ def _capture_reports(cursor: Captures, scan: Scan, collector: Collector) -> list
     for index, count in collector.missed_bytes.items():
         missed[index] = missed.get(index, 0) + count
     return [
-        capture_report(info, scan.files.get(index, FileCounts()), missed.get(index, 0))
+        capture_report(
+            info, scan.files.get(index, FileCounts()), missed.get(index, 0), scan.unread.fragments.get(index, 0)
+        )
         for index, info in enumerate(cursor.infos())
     ]
 

@@ -15,6 +15,7 @@ from pcapstall.diagnose.outcome import RACED, Outcome
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline.collect import Collector, can_stall
 from pcapstall.pipeline.tally import LengthTally
+from pcapstall.wire.unread import UnreadPackets
 
 if TYPE_CHECKING:
     from pcapstall.diagnose.case import Case
@@ -41,6 +42,8 @@ class Findings:
     ) -> None:
         self._show_all = show_all
         """Whether flows that neither stalled nor failed are shown."""
+        self.unread = UnreadPackets()
+        """Packets that may have held segments of the flows; to be set before `settle`."""
         self.straces = straces
         self.logs = logs
         self._collector = collector
@@ -77,6 +80,7 @@ class Findings:
             self._candidates,
             self._tls_ports,
             self._doubtful_files,
+            self.unread,
             self.straces,
             self.logs,
         )

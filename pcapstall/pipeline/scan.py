@@ -12,6 +12,7 @@ from pcapstall.capture.reader import MAX_NS, FileCursor
 from pcapstall.flows.table import FlowTable
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import MALFORMED, TCP, UdpDatagram
+from pcapstall.wire.unread import UnreadPackets
 
 EXPIRE_EVERY: Final = 4096
 """Records between two looks for flows that are done."""
@@ -183,12 +184,18 @@ class Scan:
         """The latest stamp since the last gap; 0 before the first."""
         return self._latest_ns
 
+    @property
+    def unread(self) -> UnreadPackets:
+        """Packets that may have held a segment; complete after `end`."""
+        return self._decoder.unread
+
     def end(self, until_ns: i64 = 0) -> None:
         """The reading is over, by itself or not; the capture went on until ``until_ns`` where that is after its end."""
         if until_ns > self._latest_ns:
             self._latest_ns = until_ns
         self.watched_until.append(self._latest_ns)
         self.watched_until.sort()
+        self._decoder.fragments.give_up()
 
     def _counts_of(self, file_index: i64) -> FileCounts:
         counts = self.files.get(file_index)

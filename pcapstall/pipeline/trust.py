@@ -22,12 +22,16 @@ BACKWARD_NS: Final = MS
 """Records of several queues or interfaces stand in the wrong order by less than this."""
 
 
-def capture_report(info: CaptureInfo, counts: FileCounts, missed_flows: int) -> CaptureReport:
-    """The report's row of one capture file; ``missed_flows`` lack bytes that were acknowledged."""
+def capture_report(info: CaptureInfo, counts: FileCounts, missed_flows: int, fragments: int = 0) -> CaptureReport:
+    """The report's row of one capture file; ``missed_flows`` lack bytes that were acknowledged, ``fragments`` the other
+    parts of their packets."""
     warnings = [str(warning).removeprefix(f"{warning.file}: ") for warning in info.warnings]
     if missed_flows:
         flows = "1 flow" if missed_flows == 1 else f"{missed_flows} flows"
         warnings.append(f"bytes that were acknowledged are not in the capture, in {flows}")
+    if fragments:
+        lack = "1 fragment of a packet lacks its" if fragments == 1 else f"{fragments} fragments of packets lack their"
+        warnings.append(f"{lack} other parts, which are not in the capture: they were not read")
     warnings += unread_warnings(info.linktypes)
     return CaptureReport(
         file=info.path,

@@ -18,6 +18,7 @@ from pcapstall.diagnose.outcome import Outcome
 from pcapstall.flows.flow import Flow
 from pcapstall.report.from_flow import flow_report
 from pcapstall.report.model import FlowReport
+from pcapstall.wire.unread import UnreadPackets
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.logs import Logs
@@ -34,11 +35,12 @@ class Verdicts:
         flows: Sequence[Flow],
         tls_ports: frozenset[int],
         doubtful_files: frozenset[int],
+        unread: UnreadPackets,
         straces: "Straces | None",
         logs: "Logs | None",
     ) -> None:
         self._surroundings = Surroundings(
-            knowledge, dns, Neighbours(knowledge), Clocks(flows), tls_ports, doubtful_files
+            knowledge, dns, Neighbours(knowledge), Clocks(flows), tls_ports, doubtful_files, unread
         )
         self._straces = straces
         self._logs = logs

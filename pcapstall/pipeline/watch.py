@@ -89,6 +89,7 @@ class _Watcher(Listener):
         self._table = FlowTable(self._flows, thresholds.least(), max_flows=options.max_flows)
         self._table.opened = self._flows.opened
         self._decoder = Decoder()
+        self._verdicts.unread = self._decoder.unread
         self._scan = Scan(self._table, self._decoder, self)
         self._flows.gaps = self._scan.watched_until
         self._clock = CaptureClock()

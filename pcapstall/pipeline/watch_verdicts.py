@@ -23,6 +23,7 @@ from pcapstall.pipeline.watch_story import STALLED, WENT_ON
 from pcapstall.report.from_flow import flow_report
 from pcapstall.report.model import CaptureReport, FlowReport
 from pcapstall.report.watching import Told
+from pcapstall.wire.unread import UnreadPackets
 
 FRESH_NS: Final = 250 * MS
 """For how long of the capture's time what was looked up is used."""
@@ -58,6 +59,8 @@ class WatchVerdicts:
         self._fresh_ns = 0
         self._lookups_ns = 0
         self._races: Races | None = None
+        self.unread = UnreadPackets()
+        """Packets that may have held segments of the flows."""
         self._surroundings: Surroundings | None = None
         self._points = PointFinder(knowledge, at)
 
@@ -112,5 +115,6 @@ class WatchVerdicts:
                 Clocks(()),
                 self._tls_ports,
                 doubtful_files(captures),
+                self.unread,
             )
         return self._surroundings

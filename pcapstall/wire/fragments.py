@@ -9,6 +9,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.words import u16_be
+from pcapstall.wire.unread import UnreadPackets
 
 MAX_PENDING: Final = 64
 """Datagrams that may wait for their missing fragments at a time; the oldest gives way."""
@@ -20,13 +21,18 @@ MAX_PIECES: Final = 2048
 """Pieces of one datagram; more than a full-sized one has at the smallest MTU of IPv4, 68 bytes."""
 
 _MAX_DATAGRAM: Final = 65535
+_IPPROTO_UDP: Final = 17
 
 
 class _Pending:
     """One datagram of which something is missing."""
 
-    def __init__(self, first_ns: i64) -> None:
+    def __init__(self, first_ns: i64, ref: i64, hosts: bytes) -> None:
         self.first_ns: i64 = first_ns
+        self.ref: i64 = ref
+        self.hosts: bytes = hosts
+        self.fragments: i64 = 0
+        """That came; 0 for copies of a datagram that was complete."""
         self.header: bytes = b""
         """Of the fragment with offset 0; empty until that has come."""
         self.offsets: list[int] = []
@@ -78,7 +84,11 @@ class _Pending:
 class Reassembler:
     """Fragments that wait for the rest of their datagram."""
 
-    def __init__(self) -> None:
+    def __init__(self, unread: UnreadPackets) -> None:
+        self.ref: i64 = 0
+        """The frame of the fragment that is to be taken."""
+        self.hosts: bytes = b""
+        """Of the last fragment: source and destination address, empty for UDP."""
         self.reason: str = ""
         """Why the last fragment was malformed; empty when it was not."""
         self.dropped: i64 = 0
@@ -88,6 +98,9 @@ class Reassembler:
         self.held_bytes: i64 = 0
         """Payload bytes that wait."""
         self._pending: dict[bytes, _Pending] = {}
+        self._done: dict[bytes, int] = {}
+        """When the last datagrams were complete: what comes of them again are copies."""
+        self._unread: UnreadPackets = unread
 
     @property
     def waiting(self) -> int:
@@ -100,6 +113,9 @@ class Reassembler:
         word: i64 = u16_be(buf, at + 6)
         key = buf[at + 12 : at + 20] + buf[at + 4 : at + 6] + buf[at + 9 : at + 10]
         header = b""
+        self.hosts = b""
+        if i64(buf[at + 9]) != _IPPROTO_UDP:
+            self.hosts = buf[at + 12 : at + 20]
         if word & 0x1FFF == 0:
             header = buf[at:payload_at]
         done = self._add(key, (word & 0x1FFF) << 3, word & 0x2000 != 0, header, buf, payload_at, end, wire_end, now_ns)
@@ -131,6 +147,9 @@ class Reassembler:
         word: i64 = u16_be(buf, at + 2)
         key = buf[ip_at + 8 : ip_at + 40] + buf[at + 4 : at + 8]
         header = b""
+        self.hosts = b""
+        if i64(buf[at]) != _IPPROTO_UDP:
+            self.hosts = buf[ip_at + 8 : ip_at + 40]
         if word & 0xFFF8 == 0:
             header = buf[ip_at:next_at] + buf[at : at + 1] + buf[next_at + 1 : at]
         done = self._add(key, word & 0xFFF8, word & 1 != 0, header, buf, at + 8, end, wire_end, now_ns)
@@ -168,10 +187,13 @@ class Reassembler:
             return None
         if end < wire_end:
             self.cut += 1
+            self._unread.note(self.hosts, now_ns, self.ref, 1)
             return None
         pending = self._pending.get(key)
         if pending is None:
-            pending = self._pending[key] = _Pending(now_ns)
+            pending = self._pending[key] = _Pending(now_ns, self.ref, self.hosts)
+        if key not in self._done:
+            pending.fragments += 1
         if header and not pending.header:
             pending.header = header
         if not more and pending.total < 0:
@@ -181,6 +203,9 @@ class Reassembler:
         self.held_bytes += pending.held
         if pending.header and 0 <= pending.total <= pending.held and pending.payload():
             self._forget(key)
+            self._done[key] = now_ns
+            if len(self._done) > MAX_PENDING:
+                del self._done[next(iter(self._done))]
             return pending
         if len(pending.pieces) > MAX_PIECES:
             self._drop(key)
@@ -188,7 +213,17 @@ class Reassembler:
             self._drop(next(iter(self._pending)))
         return None
 
+    def give_up(self) -> None:
+        """No more fragments will come."""
+        while self._pending:
+            self._drop(next(iter(self._pending)))
+
     def _expire(self, now_ns: i64) -> None:
+        while self._done:
+            done = next(iter(self._done))
+            if now_ns - self._done[done] <= TIMEOUT_NS:
+                break
+            del self._done[done]
         while self._pending:
             key = next(iter(self._pending))
             if now_ns - self._pending[key].first_ns <= TIMEOUT_NS:
@@ -197,6 +232,9 @@ class Reassembler:
 
     def _drop(self, key: bytes) -> None:
         self.dropped += 1
+        pending = self._pending[key]
+        if pending.fragments > 0:
+            self._unread.note(pending.hosts, pending.first_ns, pending.ref, pending.fragments)
         self._forget(key)
 
     def _forget(self, key: bytes) -> None:

@@ -52,7 +52,7 @@ def read_ipv4(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
             return walk.malformed("ip header cut")
     if total_len < header_len:
         if total_len != 0:
-            return walk.malformed("ip total length < header")
+            return walk.unreadable("ip total length < header", buf[at + 12 : at + 20])
         total_len = wire_end - at  # segmentation offload of more than 64 KiB, or the card fills it in
     # A length that reaches beyond the frame is believed all the same: mirrors cut frames, and tools that shorten them
     # do not all keep the frame's old length.
@@ -65,6 +65,7 @@ def read_ipv4(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
     segment.ip_id = ip_id
     segment.ttl = ttl
     if fragment != 0:
+        walk.fragments.ref = segment.ref
         return walk.joined(walk.fragments.ipv4(buf, at, end, wire_end, segment.ts_ns), ETHERTYPE_IPV4)
     upper_at: i64 = at + header_len
     if protocol != IPPROTO_TCP:
@@ -109,6 +110,7 @@ def read_ipv6(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
             if at + 8 > end:
                 return walk.malformed("ipv6 extension header cut")
             if protocol == IPPROTO_FRAGMENT and u16_be(buf, at + 2) & 0xFFF9 != 0:
+                walk.fragments.ref = segment.ref
                 datagram = walk.fragments.ipv6(buf, ip_at, at, end, wire_end, next_at, segment.ts_ns)
                 return walk.joined(datagram, ETHERTYPE_IPV6)
             next_at = at
@@ -129,17 +131,17 @@ def read_ipv6(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
 def _read_tcp(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64, addresses_offset: i64, address_len: i64) -> i64:
     """RFC 9293 section 3.1. The checksum is not looked at: an offloading card has yet to fill it in."""
     if at + 20 > end or at < 0 or at > FAR:
-        return walk.malformed("tcp header cut")
+        return walk.unreadable("tcp header cut", buf[addresses_offset : addresses_offset + 2 * address_len])
     seq: i64 = (i64(buf[at + 4]) << 24) | (i64(buf[at + 5]) << 16) | (i64(buf[at + 6]) << 8) | i64(buf[at + 7])
     ack: i64 = (i64(buf[at + 8]) << 24) | (i64(buf[at + 9]) << 16) | (i64(buf[at + 10]) << 8) | i64(buf[at + 11])
     header_len: i64 = (i64(buf[at + 12]) >> 4) << 2
     flags: i64 = i64(buf[at + 13])
     window: i64 = (i64(buf[at + 14]) << 8) | i64(buf[at + 15])
     if header_len < 20:
-        return walk.malformed("tcp offset < 5")
+        return walk.unreadable("tcp offset < 5", buf[addresses_offset : addresses_offset + 2 * address_len])
     payload_at: i64 = at + header_len
     if payload_at > wire_end:
-        return walk.malformed("tcp offset beyond packet")
+        return walk.unreadable("tcp offset beyond packet", buf[addresses_offset : addresses_offset + 2 * address_len])
     segment: Segment = walk.segment
     segment.buf = buf
     segment.tcp_offset = at

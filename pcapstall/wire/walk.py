@@ -13,6 +13,7 @@ from pcapstall.wire.icmp import IcmpQuote
 from pcapstall.wire.protocols import NOT_TCP, REASONS
 from pcapstall.wire.segment import MALFORMED, OTHER, Segment, UdpDatagram
 from pcapstall.wire.tunnels import TunnelNames
+from pcapstall.wire.unread import UnreadPackets
 
 DEEPER: Final = 3
 """Beside TCP, OTHER and MALFORMED: another layer starts where ``next_proto``, ``next_at`` and the ends say."""
@@ -30,7 +31,9 @@ class Walk:
         """After OTHER: the ICMP error about a TCP segment that the last packet was."""
         self.dns: UdpDatagram | None = None
         """After OTHER: the DNS message (UDP port 53) that the last packet was; valid until the next packet."""
-        self.fragments: Reassembler = Reassembler()
+        self.unread: UnreadPackets = UnreadPackets()
+        """Packets between known hosts whose segment could not be read."""
+        self.fragments: Reassembler = Reassembler(self.unread)
         """Fragments that wait for the rest, and counts of those that waited in vain."""
         self.udp: UdpDatagram = UdpDatagram()
         """What ``dns`` points at when it is set."""
@@ -51,6 +54,11 @@ class Walk:
         """Give the packet up."""
         self.reason = reason
         return MALFORMED
+
+    def unreadable(self, reason: str, hosts: bytes) -> i64:
+        """Give the packet up, whose IP header told source and destination, ``hosts``."""
+        self.unread.note(hosts, self.segment.ts_ns, self.segment.ref, 0)
+        return self.malformed(reason)
 
     def ended(self, proto: i64) -> i64:
         """The outcome that a negative ``proto`` stands for."""
@@ -80,6 +88,6 @@ class Walk:
         """Go on with a datagram put together from fragments, once there is one."""
         if not datagram:
             if self.fragments.reason:
-                return self.malformed(self.fragments.reason)
+                return self.unreadable(self.fragments.reason, self.fragments.hosts)
             return OTHER
         return self.deeper(datagram, proto, 0, len(datagram), len(datagram))

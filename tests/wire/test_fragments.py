@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from packet_support import A6, B6, RAW, Decoded, decode, ethernet, found, ipv4, ipv6, malformed, other, tcp, udp
+from packet_support import A4, A6, B4, B6, RAW, Decoded, decode, ethernet, found, ipv4, ipv6, malformed, other, tcp, udp
 
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.fragments import MAX_BYTES, MAX_PENDING, MAX_PIECES, TIMEOUT_NS
@@ -210,3 +210,30 @@ def test_any_fragments_leave_the_count_of_bytes_right(packets: list[tuple[int, i
     assert held <= len(packets) * 48
     run([ipv4(bytes(8), fragment=0x2000 | 100, ident=9)], decoder, ts_ns=TIMEOUT_NS + 1)
     assert decoder.fragments.held_bytes == 8
+
+
+def test_fragments_whose_other_parts_never_came_are_counted() -> None:
+    decoder = Decoder()
+    for cut in (cut4, cut6):
+        first, *rest = cut(tcp(PAYLOAD), [48, 96])
+        run([first, first, *rest, *rest], decoder)  # copies of a complete datagram lack nothing
+    decoder.fragments.give_up()
+    assert decoder.unread.fragments == {}
+    for cut in (cut4, cut6):
+        run(cut(tcp(PAYLOAD), [48, 96], ident=8)[:2], decoder, ts_ns=SECOND)
+    run(cut4(udp(PAYLOAD, 53), [48, 96], ident=9, protocol=17)[1:], decoder)
+    decoder.fragments.give_up()
+    assert decoder.unread.fragments == {0: 6}
+    for one, other_end in ((A4, B4), (B6, A6)):
+        (unread,) = decoder.unread.between(one, other_end, 0, SECOND)
+        assert (unread.ns, unread.fragments) == (SECOND, 2)
+        assert decoder.unread.between(one, other_end, 0, SECOND - 1) == []
+
+
+def test_a_malformed_segment_is_remembered_by_its_hosts() -> None:
+    decoder = Decoder()
+    segment = bytearray(tcp(PAYLOAD))
+    segment[12] = 0x20
+    assert run([ipv4(bytes(segment)), ipv6(bytes(segment))], decoder) == [malformed("tcp offset < 5")] * 2
+    assert [unread.fragments for unread in decoder.unread.between(B4, A4, 0, 0)] == [0]
+    assert [unread.fragments for unread in decoder.unread.between(A6, B6, 0, 0)] == [0]

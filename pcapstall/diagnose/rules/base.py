@@ -67,11 +67,24 @@ def conclude(
         reason=reason,
         confidence=final,
         sentence=sentence,
-        evidence=[fact for fact in facts if fact is not None],
+        evidence=[fact for fact in (*facts, _unread(case)) if fact is not None],
         would_settle=settle,
         parts=parts,
         named_side=side,
     )
+
+
+def _unread(case: Case) -> Fact | None:
+    """What could not be read and may have been what was due."""
+    fragments = sum(unread.fragments for unread in case.unread)
+    malformed = sum(unread.fragments == 0 for unread in case.unread)
+    said = [several(malformed, "malformed packet")] if malformed else []
+    if fragments:
+        said.append(f"{several(fragments, 'fragment')} whose other parts are not in the capture")
+    if not said:
+        return None
+    which = refs(*(unread.ref for unread in case.unread[:3]))
+    return Fact(f"Between these hosts there came meanwhile {' and '.join(said)}: not read.", which)
 
 
 def _other_end(cause: str) -> str:

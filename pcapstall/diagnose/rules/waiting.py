@@ -209,7 +209,7 @@ def _sent_meanwhile(case: Case, turn: Owed) -> list[Seg]:
 def _said(case: Case, turn: Owed) -> str:
     segs = _sent_meanwhile(case, turn)
     if not segs:
-        return "it sent no payload"
+        return "it sent no payload that can be read" if case.unread else "it sent no payload"
     return f"it sent {several(len(segs), 'segment')} with payload, and not all of {turn.what},"
 
 
