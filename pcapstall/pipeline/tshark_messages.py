@@ -110,7 +110,7 @@ def _handshakes(layer: Any, frame: int, where: _Bytes, fragments: Fragments) -> 
     types = all_fields(layer, "tls.handshake.type")
     starts = {int(kind.pos) for kind in types}
     parts = [
-        (int(part.size), where.frame_of(int(part.pos)), where.frame_of(int(part.pos) + int(part.size) - 1))
+        (int(part.size), _first(layer, where, int(part.pos)), where.frame_of(int(part.pos) + int(part.size) - 1))
         for part in all_fields(layer, "tls.handshake")
         if int(part.pos) not in starts and int(part.pos) >= _RECORD_HEADER_LEN
     ]
@@ -135,8 +135,16 @@ def _span(layer: Any, where: _Bytes, fragments: Fragments, start: int) -> tuple[
         return _fragment_frames(layer, fragments)
     for length in all_fields(layer, "tls.handshake.length"):
         if int(length.pos) == start + 1:
-            return where.frame_of(start), where.frame_of(start + 4 + int(length.show) - 1)
+            return _first(layer, where, start), where.frame_of(start + 4 + int(length.show) - 1)
     return _record(layer, where, start)
+
+
+def _first(layer: Any, where: _Bytes, start: int) -> int:
+    """The frame in which what is at ``start`` begins: with its record's header, where it is the first in it."""
+    header = start - _RECORD_HEADER_LEN
+    if any(int(record.pos) == header for record in all_fields(layer, "tls.record")):
+        return where.frame_of(header)
+    return where.frame_of(start)
 
 
 def _message(layer: Any, kind: int, start: int, end: int, where: Message) -> Message:

@@ -73,8 +73,8 @@ def test_a_known_difference_is_explained(capsys: pytest.CaptureFixture[str]) -> 
 
 
 CUTS = [
-    ([(0, 5), (5, 1900)], 5),  # the record's header alone: the message begins behind it
-    ([(0, 1), (1, 4), (4, 6), (6, 900), (900, 1900)], 6),
+    ([(0, 5), (5, 1900)], 4),  # the record's header alone: the message begins with it
+    ([(0, 1), (1, 4), (4, 6), (6, 900), (900, 1900)], 4),
     ([(0, 700), (1400, 1900), (700, 1400)], 4),  # out of order
     ([(1400, 1900), (700, 1400), (0, 700)], 6),
     ([(0, 700), (0, 700), (700, 1400), (300, 1500), (1400, 1900)], 4),  # sent again in other pieces
