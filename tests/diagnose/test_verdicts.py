@@ -638,3 +638,17 @@ def test_payload_that_is_no_hello_is_not_called_silence() -> None:
     assert found(row) == ("ack_ch", "client_process", "client_silent", "high")
     assert row.evidence[0].text.startswith("Seen at the client itself: it sent 1 segment with payload")
     assert (row.verdict or "").lower().startswith("the client sent the clienthello only after")
+
+
+def test_where_bytes_lack_their_ack_the_other_end_would_settle_it() -> None:
+    """Captured at the client: what it held back and what the network kept from it look alike, but not from afar."""
+    road = Road()
+    at = road.handshake()
+    road.c(at + MS, PSH | ACK, HELLO[:5], ack=0)
+    road.c(at + 3 * SECOND, PSH | ACK, HELLO[5:], offset=5, ack=0)
+    road.s(at + 3 * SECOND + 10 * MS, ack=len(HELLO))
+    row = verdict(road, "client")
+    assert found(row) == ("ch_span", "unknown", "client_silent", "medium")
+    assert not [one.text for one in row.evidence if "not taken at the client" in one.text]
+    assert row.would_settle is not None
+    assert row.would_settle.startswith("a capture at the server")

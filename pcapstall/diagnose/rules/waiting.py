@@ -122,10 +122,12 @@ def undecided(case: Case) -> Judgement:
     held = proof.held_up_ns
     marks = list(turn.marks)
     came = "did not come for" if case.is_open else "came only after"
-    seen = Fact(
-        f"The capture was not taken at the {turn.side}: whether earlier copies were lost cannot be seen.",
-        refs(turn.turn.start_ref, case.end_ref),
-    )
+    where = turn.side
+    told = f"The capture was not taken at the {turn.side}: whether earlier copies were lost cannot be seen."
+    if proof.kind == CAPTURED_THERE:
+        told = f"What the {turn.side} had sent was not all acknowledged: its host may have held the rest back."
+        where = "server" if turn.side == "client" else "client"
+    seen = Fact(told, refs(turn.turn.start_ref, case.end_ref))
     clock = None
     if proof.sender_ns is not None and proof.last is not None:
         clock = Fact(
@@ -144,7 +146,7 @@ def undecided(case: Case) -> Judgement:
         f"{turn.what} {came} {span(case.length_ns)}; from here it cannot be told whether the {turn.side} was "
         f"silent or the network lost it" + facts.timer(case, silence_is_cause=False),
         [seen, clock, *_context(case, turn)],
-        _capture_at(turn.side),
+        _capture_at(where),
         parts,
     )
 
