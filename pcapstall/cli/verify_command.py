@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -99,6 +99,10 @@ def command(
     return CONDITION_HOLDS if work.unexplained else OK
 
 
+PATIENCE_MAX_NS: Final = 365 * 86_400 * SECOND
+"""Longer than anybody waits, and still a number that a clock takes."""
+
+
 def _patience(timeout: str | None) -> float | None:
     if timeout is None:
         return None
@@ -108,7 +112,7 @@ def _patience(timeout: str | None) -> float | None:
         raise UsageError(f"--timeout: {error}") from error
     if silence_ns <= 0:
         raise UsageError(f"--timeout {timeout}: it must be longer than nothing")
-    return silence_ns / SECOND
+    return min(silence_ns, PATIENCE_MAX_NS) / SECOND
 
 
 def _files(captures: tuple[str, ...]) -> list[str]:

@@ -179,7 +179,7 @@ class _Parser(Generic[FlowT]):
     def pattern(self, token: Token, operator: str) -> Test:
         try:
             search = re.compile(token.text, re.IGNORECASE).search
-        except re.error as error:
+        except (re.error, ValueError) as error:  # ValueError: flags that contradict each other
             self.tokens.fail(token, f"not a regular expression: {error}")
         except (OverflowError, RecursionError):
             self.tokens.fail(token, "this regular expression is too large")

@@ -24,8 +24,8 @@ def compile_selector(text: str) -> Callable[[FlowReport], bool]:
     """
     text = text.strip()
     if text.isascii() and text.isdecimal():
-        row = int(text)
-        return lambda flow: flow.id == row
+        row = text.lstrip("0")  # compared as text: int() refuses thousands of digits
+        return lambda flow: str(flow.id) == row
     pair = _PAIR.fullmatch(text)
     if pair is None:
         return compile_filter(text)

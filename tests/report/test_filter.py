@@ -134,6 +134,7 @@ def test_the_columns_used_are_known():
         ("side = x", "it is one of client, server, network", "x"),
         ("resumed = maybe", "resumed is true or false", "maybe"),
         ("sni ~ '['", "not a regular expression", "'['"),
+        ("sni ~ '(?u)(?a)x'", "not a regular expression", "'(?u)(?a)x'"),
         ("sni ~ 'x", "does not end", "'x"),
         ("sni ~ 'x\\'", "does not end", "'x\\'"),
         ("(stalled", "')' is missing for the '(' at 1", ""),

@@ -225,3 +225,9 @@ def test_a_timeout_that_is_none(timeout: str, capsys: pytest.CaptureFixture[str]
 def test_a_format_that_verify_has_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", CAPTURE, "-f", "csv"]) == 2
     assert "'csv' is not one of 'table', 'markdown', 'json'" in capsys.readouterr().err
+
+
+def test_a_timeout_beyond_all_clocks_is_a_long_one() -> None:
+    from pcapstall.cli.verify_command import PATIENCE_MAX_NS, _patience
+
+    assert _patience("9" * 400 + "s") == PATIENCE_MAX_NS / 10**9
