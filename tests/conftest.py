@@ -1,10 +1,11 @@
 """What all tests share: which pcapstall is tested, hypothesis' budget, and where the outside captures are.
 
 Environment: PCAPSTALL_EXPECT=compiled|interpreted ends the run unless that is what was imported;
-PCAPSTALL_HYPOTHESIS=thorough draws many more examples, at random.
+PCAPSTALL_HYPOTHESIS=thorough draws many more examples, at random; PCAPSTALL_GOLDEN=write rewrites golden texts.
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,20 @@ def corpus() -> Path:
 def lab() -> Path:
     """Runs of a lab with captures, straces and the truth; the test skips where they are not."""
     return _shared("lab")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """``golden(name, text)`` fails when ``text`` is not what the file of that name, in `golden` beside the test, holds.
+
+    PCAPSTALL_GOLDEN=write rewrites the files instead; the difference is then reviewed like any other.
+    """
+    folder = request.path.parent / "golden"
+
+    def compare(name: str, text: str) -> None:
+        path = folder / name
+        if os.environ.get("PCAPSTALL_GOLDEN") == "write":
+            path.write_text(text, encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == text
+
+    return compare
