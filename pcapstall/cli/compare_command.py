@@ -10,28 +10,19 @@ import stat
 
 import click
 
-from pcapstall.capture.source import STDIN, Stop
+from pcapstall.capture.source import STDIN
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
-from pcapstall.cli.reading import end_if_stopped
+from pcapstall.cli.reading import end_if_stopped, how_to_read
 from pcapstall.core.errors import UsageError
-from pcapstall.pipeline import Options
-from pcapstall.report.options import RenderOptions
-from pcapstall.report.thresholds import parse_thresholds
 from pcapstall.report.to_two_ends import FORMATS, check_format, render
 
 
 @click.command("compare")
 @click.argument("client", metavar="CLIENT", shell_complete=options.completed_by("files"))
 @click.argument("server", metavar="SERVER", shell_complete=options.completed_by("files"))
-@click.option(
-    "-f",
-    "--format",
-    "wanted",
-    default="table",
-    metavar="FORMAT",
-    shell_complete=options.completed_by("formats"),
-    help=f"{', '.join(FORMATS)}. [default: what the name of -o ends with (.md, .json, .jira), else table]",
+@options.format_option_of(
+    f"{', '.join(FORMATS)}. [default: what the name of -o ends with (.md, .json, .jira), else table]"
 )
 @options.add_options(
     options.output_option,
@@ -74,20 +65,15 @@ def command(
     """
     wanted = options.chosen_format(wanted, output)
     check_format(wanted)
-    thresholds_ns = parse_thresholds(slow)
+    how = how_to_read(slow, None, tls_ports, max_flows)
     for capture in (client, server):
         _check(capture)
     destination.check(output, (client, server))
     from pcapstall.pipeline.compare import read_both  # the rules of two ends are needed by no other command
     from pcapstall.pipeline.two_ends_report import two_ends
 
-    stop = Stop()
-    wish = Options(thresholds_ns=thresholds_ns, tls_ports=frozenset(tls_ports), max_flows=max_flows)
-    with terminal.ctrl_c_stops(stop), terminal.Progress() as progress:
-        try:
-            together, unreadable = read_both([client], [server], wish, all_flows, stop=stop, progress=progress)
-        finally:
-            stop.close()
+    with terminal.ctrl_c_stops() as stop, terminal.Progress() as progress:
+        together, unreadable = read_both([client], [server], how, all_flows, stop=stop, progress=progress)
     if together is None:
         end_if_stopped(stop, unreadable)
     for error in unreadable:
@@ -96,8 +82,7 @@ def command(
         return UNREADABLE_INPUT
     report = two_ends(together, all_flows)
     with destination.opened(output) as out:
-        look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=all_flows)
-        render(report, out, wanted, look)
+        render(report, out, wanted, terminal.look_of(out, all_flows))
     held = [
         name for name, count in (("stalled", report.stalled), ("failed", report.failed)) if name in fail_if and count
     ]

@@ -5,18 +5,13 @@ Checks all arguments, reads the two sides one after the other, renders, and judg
 
 import click
 
-from pcapstall.capture.source import Stop
 from pcapstall.cli import destination, options, terminal
-from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
-from pcapstall.cli.reading import check_inputs
+from pcapstall.cli.reading import check_inputs, exit_code, how_to_read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
-from pcapstall.pipeline import Options
 from pcapstall.pipeline.changes import read_side, thresholds_differ
 from pcapstall.report.changes import GONE, NEW, compare_reports
 from pcapstall.report.conditions import ChangeConditions
-from pcapstall.report.options import RenderOptions
-from pcapstall.report.thresholds import parse_thresholds
 from pcapstall.report.to_changes import FORMATS, render_changes
 
 
@@ -24,21 +19,10 @@ from pcapstall.report.to_changes import FORMATS, render_changes
 @options.add_options(
     click.argument("before", metavar="BEFORE", shell_complete=options.completed_by("files")),
     click.argument("after", metavar="AFTER", shell_complete=options.completed_by("files")),
-    click.option(
-        "-f",
-        "--format",
-        "wanted",
-        default="table",
-        metavar="FORMAT",
-        shell_complete=options.completed_by("formats"),
-        help="table, markdown, jira or json. [default: what the name of -o ends with, else table]",
-    ),
+    options.format_option_of("table, markdown, jira or json. [default: what the name of -o ends with, else table]"),
     options.output_option,
     options.filter_option,
-    options.slow_option,
-    options.at_option,
-    options.tls_option,
-    options.max_flows_option,
+    *options.reading_options,
     click.option(
         "--fail-if",
         multiple=True,
@@ -74,27 +58,19 @@ def command(
         raise UsageError(f"-f {wanted}: diff writes {', '.join(FORMATS)}")
     keep = options.chosen_filter(filter_text)
     conditions = ChangeConditions(fail_if)
-    how = Options(
-        thresholds_ns=parse_thresholds(slow),
-        at=at or "",
-        tls_ports=frozenset(tls_ports),
-        all_flows=True,
-        max_flows=max_flows,
-    )
+    how = how_to_read(slow, at, tls_ports, max_flows)._replace(all_flows=True)
     names = (before, after)
     check_inputs(names)
     destination.check(output, names)
     if before == after == "-":
         raise UsageError("standard input can be BEFORE or AFTER, not both")
-    stop = Stop()
-    with terminal.ctrl_c_stops(stop), terminal.Progress() as progress:
+    with terminal.ctrl_c_stops() as stop, terminal.Progress() as progress:
         try:
             stages("reading BEFORE")
             earlier = read_side(before, how, keep, conditions.see_before, stop=stop, progress=progress)
             stages("reading AFTER")
             later = read_side(after, how, keep, conditions.see_after, stop=stop, progress=progress)
         finally:
-            stop.close()
             if stop.count:
                 raise KeyboardInterrupt  # half of a side would be compared with a whole one
     if thresholds_differ(earlier, later):
@@ -105,12 +81,6 @@ def command(
     changes = compare_reports(earlier, later)
     stages("writing")
     with destination.opened(output) as out:
-        look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out))
-        render_changes(changes, out, wanted, look)
+        render_changes(changes, out, wanted, terminal.look_of(out))
     results = conditions.results(earlier.tally, later.tally, len(changes.of_kind(NEW)), len(changes.of_kind(GONE)))
-    for result in results:
-        if result.holds:
-            destination.say(f"--fail-if {result.text}: {result.detail}")
-    if unreadable:
-        return UNREADABLE_INPUT
-    return CONDITION_HOLDS if any(result.holds for result in results) else OK
+    return exit_code(results, unreadable)

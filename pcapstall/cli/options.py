@@ -37,6 +37,19 @@ def completed_by(name: str) -> Callable[[click.Context, click.Parameter, str], l
     return complete
 
 
+def format_option_of(formats: str) -> Callable[[Command], Command]:
+    """``-f`` of a command that has ``formats``, as its help says."""
+    return click.option(
+        "-f",
+        "--format",
+        "wanted",
+        default="table",
+        metavar="FORMAT",
+        shell_complete=completed_by("formats"),
+        help=formats,
+    )
+
+
 captures_argument: Final = click.argument(
     "captures", nargs=-1, required=True, metavar="CAPTURE...", shell_complete=completed_by("files")
 )
@@ -81,6 +94,8 @@ max_flows_option: Final = click.option(
     metavar="N",
     help="Follow at most N flows at once; over it the one that was idle for longest is closed early.",
 )
+reading_options: Final = (slow_option, at_option, tls_option, max_flows_option)
+"""How captures are read and judged; `reading.how_to_read` takes what they say."""
 strace_option: Final = click.option(
     "--strace",
     "straces",
@@ -107,15 +122,9 @@ output_option: Final = click.option(
     metavar="FILE",
     help="Write to FILE. [default: standard output]",
 )
-format_option: Final = click.option(
-    "-f",
-    "--format",
-    "wanted",
-    default="table",
-    metavar="FORMAT",
-    shell_complete=completed_by("formats"),
-    help="table, markdown, jira, json, jsonl, csv, html, or table:STYLE with a style of tabulate."
-    " [default: what the name of -o ends with (.html, .md, .json, .jsonl, .csv), else table]",
+format_option: Final = format_option_of(
+    "table, markdown, jira, json, jsonl, csv, html, or table:STYLE with a style of tabulate."
+    " [default: what the name of -o ends with (.html, .md, .json, .jsonl, .csv), else table]"
 )
 
 

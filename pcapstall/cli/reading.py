@@ -4,7 +4,7 @@ Nothing is written to standard output here, and no command is known.
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import click
 
@@ -14,8 +14,8 @@ from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import InputError, UsageError
 from pcapstall.pipeline import Analysis, Options, analyse
-from pcapstall.report.conditions import FailConditions
-from pcapstall.report.percentiles import Tally
+from pcapstall.report.conditions import ConditionResult
+from pcapstall.report.thresholds import parse_thresholds
 
 
 def check_inputs(captures: tuple[str, ...]) -> None:
@@ -27,6 +27,13 @@ def check_inputs(captures: tuple[str, ...]) -> None:
         raise UsageError(f"standard input is a terminal: pipe a capture into it, tcpdump -w - | pcapstall {name} -")
 
 
+def how_to_read(slow: Sequence[str], at: str | None, tls_ports: Sequence[int], max_flows: int) -> Options:
+    """What `options.reading_options` say; UsageError for a ``slow`` that is none."""
+    return Options(
+        thresholds_ns=parse_thresholds(slow), at=at or "", tls_ports=frozenset(tls_ports), max_flows=max_flows
+    )
+
+
 def read(
     captures: tuple[str, ...], wanted: Options, before_closing: Callable[[Analysis, Stop], None] | None = None
 ) -> Analysis:
@@ -35,22 +42,14 @@ def read(
     ``before_closing`` gets the analysis while its inputs are open, and a switch of its own: whoever ended the first
     reading wants what was read, and ends the second one with another Ctrl-C. KeyboardInterrupt when nothing was read.
     """
-    stop = Stop()
 
     def look_again(analysis: Analysis) -> None:
-        again = Stop()
-        with terminal.ctrl_c_stops(again):
-            try:
-                if before_closing is not None:
-                    before_closing(analysis, again)
-            finally:
-                again.close()
+        if before_closing is not None:
+            with terminal.ctrl_c_stops() as again:
+                before_closing(analysis, again)
 
-    with terminal.ctrl_c_stops(stop), terminal.Progress() as progress:
-        try:
-            analysis = analyse(captures, wanted, stop=stop, progress=progress, stage=stages, before_closing=look_again)
-        finally:
-            stop.close()
+    with terminal.ctrl_c_stops() as stop, terminal.Progress() as progress:
+        analysis = analyse(captures, wanted, stop=stop, progress=progress, stage=stages, before_closing=look_again)
     if not analysis.captures:
         end_if_stopped(stop, analysis.unreadable)
     return analysis
@@ -64,15 +63,11 @@ def end_if_stopped(stop: Stop, unreadable: Sequence[InputError]) -> None:
         raise KeyboardInterrupt
 
 
-def exit_code(analysis: Analysis, conditions: FailConditions, groups: Mapping[str, Tally] | None = None) -> int:
-    """What the command ends with; a condition that holds is told on standard error, and for which of ``groups``."""
-    if groups is None:
-        results = conditions.results(analysis.tally)
-    else:
-        results = conditions.group_results(analysis.tally, groups)
-    for result in results:
-        if result.holds:
-            destination.say(f"--fail-if {result.text}: {result.detail}")
-    if analysis.unreadable:
+def exit_code(results: Iterable[ConditionResult], unreadable: Sequence[InputError]) -> int:
+    """What the command ends with; a condition that holds is told on standard error."""
+    holding = [result for result in results if result.holds]
+    for result in holding:
+        destination.say(f"--fail-if {result.text}: {result.detail}")
+    if unreadable:
         return UNREADABLE_INPUT
-    return CONDITION_HOLDS if any(result.holds for result in results) else OK
+    return CONDITION_HOLDS if holding else OK

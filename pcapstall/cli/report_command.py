@@ -8,17 +8,15 @@ import sys
 import click
 
 from pcapstall.cli import destination, options, terminal
-from pcapstall.cli.reading import check_inputs, exit_code, read
+from pcapstall.cli.reading import check_inputs, exit_code, how_to_read, read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
-from pcapstall.pipeline import Options
 from pcapstall.pipeline.given import parse_given
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.model import Totals
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import STREAMED, parse_format, render
-from pcapstall.report.thresholds import parse_thresholds
 
 
 @click.command("report")
@@ -37,10 +35,7 @@ from pcapstall.report.thresholds import parse_thresholds
         help="Instead of the table: which rules were tried for the flow in ROW, and why each held or not.",
     ),
     options.filter_option,
-    options.slow_option,
-    options.at_option,
-    options.tls_option,
-    options.max_flows_option,
+    *options.reading_options,
     options.fail_if_option,
 )
 def command(
@@ -76,7 +71,7 @@ def command(
             raise UsageError("--explain and --filter do not go together: ROW is one flow, whatever the filter keeps")
     keep = options.chosen_filter(filter_text)
     conditions = FailConditions(fail_if)
-    thresholds_ns = parse_thresholds(slow)
+    how = how_to_read(slow, at, tls_ports, max_flows)
     check_inputs(captures)
     parsed_straces = [parse_given(strace) for strace in straces]
     parsed_logs = [parse_given(log) for log in logs]
@@ -84,13 +79,9 @@ def command(
     everything = all_flows or row is not None or format_name in STREAMED
     analysis = read(
         captures,
-        Options(
-            thresholds_ns=thresholds_ns,
-            at=at or "",
-            tls_ports=frozenset(tls_ports),
+        how._replace(
             all_flows=everything or keep is not None or conditions.reads_flows,
             straces=parsed_straces,
-            max_flows=max_flows,
             logs=parsed_logs,
         ),
     )
@@ -103,14 +94,14 @@ def command(
             explained = explanation.explanation_of(analysis, row, analysis.findings.explain)
         stages("writing")
         with destination.opened(output) as out:
-            look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=all_flows)
+            look = terminal.look_of(out, all_flows)
             if explained is None:
                 render(analysis, out, wanted, look)
             else:
                 explanation.render_explanation(explained, out, wanted, look)
         if explained is None and (wanted == "table" or output is not None):
             _close(analysis.totals, output)
-    return exit_code(analysis, conditions)
+    return exit_code(conditions.results(analysis.tally), analysis.unreadable)
 
 
 def _close(totals: Totals, output: str | None) -> None:

@@ -5,22 +5,19 @@ told on standard error, for the output of every format is the numbers alone.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import click
 
 from pcapstall.cli import destination, options, terminal
-from pcapstall.cli.reading import check_inputs, exit_code, read
+from pcapstall.cli.reading import check_inputs, exit_code, how_to_read, read
 from pcapstall.cli.stages import stages
-from pcapstall.pipeline import Analysis, Options
+from pcapstall.pipeline import Analysis
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.model import FlowReport
-from pcapstall.report.options import RenderOptions
 from pcapstall.report.percentiles import GROUPS, Tally, rows_of, tallies_by
 from pcapstall.report.prose import what_was_read
 from pcapstall.report.render import parse_format
 from pcapstall.report.summary import NO_KEY, render_summary
-from pcapstall.report.thresholds import parse_thresholds
 
 
 @click.command("summary")
@@ -37,10 +34,7 @@ from pcapstall.report.thresholds import parse_thresholds
     options.format_option,
     options.output_option,
     options.filter_option,
-    options.slow_option,
-    options.at_option,
-    options.tls_option,
-    options.max_flows_option,
+    *options.reading_options,
     options.fail_if_option,
 )
 def command(
@@ -66,19 +60,10 @@ def command(
     parse_format(wanted)
     keep = options.chosen_filter(filter_text)
     conditions = FailConditions(fail_if)
-    thresholds_ns = parse_thresholds(slow)
+    how = how_to_read(slow, at, tls_ports, max_flows)
     check_inputs(captures)
     destination.check(output, captures)
-    analysis = read(
-        captures,
-        Options(
-            thresholds_ns=thresholds_ns,
-            at=at or "",
-            tls_ports=frozenset(tls_ports),
-            all_flows=True,
-            max_flows=max_flows,
-        ),
-    )
+    analysis = read(captures, how._replace(all_flows=True))
     counted = Tally()
     tallies = tallies_by(_counted(analysis, keep, conditions, counted), by)
     rows = rows_of(tallies)
@@ -91,10 +76,9 @@ def command(
     if analysis.captures:
         stages("writing")
         with destination.opened(output) as out:
-            look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out))
-            render_summary(rows, by, out, wanted, look)
+            render_summary(rows, by, out, wanted, terminal.look_of(out))
     groups = {NO_KEY if key is None else key: tally for key, tally in tallies.items()}
-    return exit_code(replace(analysis, tally=counted), conditions, groups)
+    return exit_code(conditions.group_results(counted, groups), analysis.unreadable)
 
 
 def _counted(

@@ -13,6 +13,7 @@ from typing import Any, Final, Self, TextIO
 
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
+from pcapstall.report.options import RenderOptions
 from pcapstall.report.untrusted import printable, shorten
 
 PROGRESS_AFTER_S: Final = 1.0
@@ -34,6 +35,11 @@ def _columns() -> int:
 def may_color(out: TextIO) -> bool:
     """Whether escape sequences may be written: a terminal that knows them, and no NO_COLOR (no-color.org)."""
     return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def look_of(out: TextIO, all_flows: bool = False) -> RenderOptions:
+    """How a report is to look there."""
+    return RenderOptions(width=width_of(out), color=may_color(out), all_flows=all_flows)
 
 
 class Ticker:
@@ -108,8 +114,9 @@ def _size(size: int) -> str:
 
 
 @contextmanager
-def ctrl_c_stops(stop: Stop) -> Iterator[None]:
-    """While reading, Ctrl-C and SIGTERM end the input instead of the program; what was read is reported."""
+def ctrl_c_stops() -> Iterator[Stop]:
+    """While reading, Ctrl-C and SIGTERM throw the switch instead of ending the program; what was read is reported."""
+    stop = Stop()
 
     def throw(_number: int, _frame: FrameType | None) -> None:
         stop.throw()
@@ -118,7 +125,8 @@ def ctrl_c_stops(stop: Stop) -> Iterator[None]:
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             before[number] = signal.signal(number, throw)
-        yield
+        yield stop
     finally:
         for caught, handler in before.items():
             signal.signal(caught, handler)
+        stop.close()

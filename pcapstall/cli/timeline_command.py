@@ -7,15 +7,12 @@ import click
 
 from pcapstall.capture.source import Stop
 from pcapstall.cli import destination, options, terminal
-from pcapstall.cli.main import OK, UNREADABLE_INPUT
-from pcapstall.cli.reading import check_inputs, read
+from pcapstall.cli.reading import check_inputs, exit_code, how_to_read, read
 from pcapstall.cli.stages import stages
-from pcapstall.pipeline import Analysis, Options
+from pcapstall.pipeline import Analysis
 from pcapstall.pipeline.given import parse_given
-from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import parse_format
 from pcapstall.report.selector import compile_selector, the_only_one
-from pcapstall.report.thresholds import parse_thresholds
 from pcapstall.report.timeline import Timeline
 
 
@@ -34,10 +31,7 @@ from pcapstall.report.timeline import Timeline
     options.format_option,
     options.output_option,
     click.option("--all", "everything", is_flag=True, help="Every packet, call and log line of the time of the flow."),
-    options.slow_option,
-    options.at_option,
-    options.tls_option,
-    options.max_flows_option,
+    *options.reading_options,
 )
 def command(
     captures: tuple[str, ...],
@@ -63,7 +57,7 @@ def command(
     parse_format(wanted)
     compile_selector(selector)
     given = {name: [parse_given(text) for text in texts] for name, texts in (("strace", straces), ("log", logs))}
-    thresholds_ns = parse_thresholds(slow)
+    how = how_to_read(slow, at, tls_ports, max_flows)
     check_inputs(captures)
     destination.check(output, [*captures, *(file.path for files in given.values() for file in files)])
     made: list[Timeline] = []
@@ -75,19 +69,7 @@ def command(
             stages("putting the timeline together")
             made.append(timeline_of(analysis, the_only_one(analysis.flows, selector), captures, everything, stop))
 
-    analysis = read(
-        captures,
-        Options(
-            thresholds_ns=thresholds_ns,
-            at=at or "",
-            tls_ports=frozenset(tls_ports),
-            all_flows=True,
-            max_flows=max_flows,
-            straces=given["strace"],
-            logs=given["log"],
-        ),
-        make,
-    )
+    analysis = read(captures, how._replace(all_flows=True, straces=given["strace"], logs=given["log"]), make)
     for error in analysis.unreadable:
         destination.complain(error)
     for timeline in made:
@@ -95,6 +77,5 @@ def command(
 
         with destination.opened(output) as out:
             stages("writing")
-            look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out))
-            render_timeline(timeline, out, wanted, look)
-    return UNREADABLE_INPUT if analysis.unreadable else OK
+            render_timeline(timeline, out, wanted, terminal.look_of(out))
+    return exit_code((), analysis.unreadable)

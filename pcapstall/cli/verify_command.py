@@ -21,7 +21,6 @@ from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.core.errors import InputError, PcapstallError, UsageError
 from pcapstall.core.times import SECOND, parse_duration
 from pcapstall.report.comparison_model import FileComparison
-from pcapstall.report.options import RenderOptions
 from pcapstall.report.to_comparison import FORMATS
 
 if TYPE_CHECKING:
@@ -198,7 +197,7 @@ def _show(work: _Work, opinion: "SecondOpinion", wanted: str, output: str | None
                 yield file
                 out.flush()
 
-        look = RenderOptions(width=terminal.width_of(out), color=terminal.may_color(out), all_flows=everything)
+        look = terminal.look_of(out, everything)
         render(comparison(written(), opinion), out, wanted, look)
 
 

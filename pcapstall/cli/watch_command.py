@@ -5,18 +5,15 @@ Checks all arguments before anything is read. Every line is written out at once;
 
 import click
 
-from pcapstall.capture.source import Stop
 from pcapstall.cli import destination, options, terminal
-from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
-from pcapstall.cli.reading import check_inputs, end_if_stopped
+from pcapstall.cli.main import OK
+from pcapstall.cli.reading import check_inputs, end_if_stopped, exit_code, how_to_read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.core.times import MS, parse_duration
-from pcapstall.pipeline import Options
 from pcapstall.pipeline.watch import Watched, watch
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.percentiles import Tally
-from pcapstall.report.thresholds import parse_thresholds
 from pcapstall.report.watching import FORMATS, Standing, Told, line_of
 
 
@@ -38,10 +35,7 @@ from pcapstall.report.watching import FORMATS, Standing, Told, line_of
         help="Also say how things stand every TIME (60s): flows open, stalled and failed, packets, losses.",
     ),
     options.filter_option,
-    options.slow_option,
-    options.at_option,
-    options.tls_option,
-    options.max_flows_option,
+    *options.reading_options,
     click.option(
         "--fail-if",
         multiple=True,
@@ -72,23 +66,18 @@ def command(
     """
     keep = options.chosen_filter(filter_text)
     conditions = _conditions(fail_if)
-    thresholds_ns = parse_thresholds(slow)
+    how = how_to_read(slow, at, tls_ports, max_flows)
     every_ns = _every(every)
     check_inputs(captures)
-    wishes = Options(thresholds_ns=thresholds_ns, at=at or "", tls_ports=frozenset(tls_ports), max_flows=max_flows)
     stages("watching")
-    stop = Stop()
     found: list[Watched] = []
-    with destination.opened(None) as out, terminal.ctrl_c_stops(stop):
+    with destination.opened(None) as out, terminal.ctrl_c_stops() as stop:
 
         def tell(told: Told | Standing) -> None:
             out.write(line_of(told, wanted) + "\n")
             out.flush()
 
-        try:
-            found.append(watch(captures, wishes, tell, keep=keep, every_ns=every_ns, stop=stop))
-        finally:
-            stop.close()
+        found.append(watch(captures, how, tell, keep=keep, every_ns=every_ns, stop=stop))
     for watched in found:
         if not watched.captures:
             end_if_stopped(stop, watched.unreadable)
@@ -126,11 +115,4 @@ def _finish(watched: Watched, conditions: FailConditions) -> int:
             destination.say(f"{capture.file}: {warning}")
     tally = Tally()
     tally.stalled, tally.failed = watched.standing.stalled, watched.standing.failed
-    holds = False
-    for result in conditions.results(tally):
-        if result.holds:
-            destination.say(f"--fail-if {result.text}: {result.detail}")
-            holds = True
-    if watched.unreadable:
-        return UNREADABLE_INPUT
-    return CONDITION_HOLDS if holds else OK
+    return exit_code(conditions.results(tally), watched.unreadable)
