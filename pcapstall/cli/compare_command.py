@@ -6,12 +6,12 @@ conditions.
 
 import glob
 import os
-import stat
 
 import click
 
 from pcapstall.capture.source import STDIN
 from pcapstall.cli import destination, options, terminal
+from pcapstall.cli.inputs import check_read_twice
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.cli.reading import end_if_stopped, how_to_read
 from pcapstall.core.errors import UsageError
@@ -97,8 +97,5 @@ def _check(capture: str) -> None:
     """UsageError for what cannot be read twice."""
     if not capture:
         raise UsageError("the name of a capture is empty")
-    if capture in STDIN:
-        raise UsageError("compare reads a capture twice, so standard input will not do: save it to a file first")
-    for path in [capture] if os.path.exists(capture) else glob.glob(capture):
-        if stat.S_ISFIFO(os.stat(path).st_mode):
-            raise UsageError(f"compare reads a capture twice, so the pipe {path} will not do: save it to a file first")
+    for path in [capture] if capture in STDIN or os.path.exists(capture) else glob.glob(capture):
+        check_read_twice(path)

@@ -6,7 +6,8 @@ Checks all arguments, reads the two sides one after the other, renders, and judg
 import click
 
 from pcapstall.cli import destination, options, terminal
-from pcapstall.cli.reading import check_inputs, exit_code, how_to_read
+from pcapstall.cli.inputs import check_inputs
+from pcapstall.cli.reading import exit_code, how_to_read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline.changes import read_side, thresholds_differ

@@ -1,30 +1,18 @@
-"""What the commands that read captures have in common: arguments looked at first, the reading itself, how it ends.
+"""What the commands that read captures have in common: how they are to be read, the reading itself, how it ends.
 
 Nothing is written to standard output here, and no command is known.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 
-import click
-
-from pcapstall.capture.source import STDIN, Stop
+from pcapstall.capture.source import Stop
 from pcapstall.cli import destination, terminal
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.cli.stages import stages
-from pcapstall.core.errors import InputError, UsageError
+from pcapstall.core.errors import InputError
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.report.conditions import ConditionResult
 from pcapstall.report.thresholds import parse_thresholds
-
-
-def check_inputs(captures: tuple[str, ...]) -> None:
-    """Standard input must be a pipe or a file: nobody types a capture."""
-    if "" in captures:
-        raise UsageError("the name of a capture is empty")
-    if any(capture in STDIN for capture in captures) and sys.stdin is not None and sys.stdin.isatty():
-        name = click.get_current_context().info_name
-        raise UsageError(f"standard input is a terminal: pipe a capture into it, tcpdump -w - | pcapstall {name} -")
 
 
 def how_to_read(slow: Sequence[str], at: str | None, tls_ports: Sequence[int], max_flows: int) -> Options:

@@ -8,7 +8,8 @@ import sys
 import click
 
 from pcapstall.cli import destination, options, terminal
-from pcapstall.cli.reading import check_inputs, exit_code, how_to_read, read
+from pcapstall.cli.inputs import check_inputs
+from pcapstall.cli.reading import exit_code, how_to_read, read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline.given import parse_given

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 import click
 
 from pcapstall.cli import destination, options, terminal
-from pcapstall.cli.reading import check_inputs, exit_code, how_to_read, read
+from pcapstall.cli.inputs import check_inputs
+from pcapstall.cli.reading import exit_code, how_to_read, read
 from pcapstall.cli.stages import stages
 from pcapstall.pipeline import Analysis
 from pcapstall.report.conditions import FailConditions

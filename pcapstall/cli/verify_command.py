@@ -17,6 +17,7 @@ import click
 
 from pcapstall.capture.source import STDIN, Stop
 from pcapstall.cli import destination, options, terminal
+from pcapstall.cli.inputs import check_read_twice
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.core.errors import InputError, PcapstallError, UsageError
 from pcapstall.core.times import SECOND, parse_duration
@@ -119,14 +120,13 @@ def _files(captures: tuple[str, ...]) -> list[str]:
     paths: list[str] = []
     for capture in captures:
         if capture in STDIN:
-            raise UsageError("verify reads a capture twice, so standard input will not do: save it to a file first")
+            check_read_twice(capture)
         found = [capture] if os.path.lexists(capture) else sorted(glob.glob(capture))
         if not found:
             raise InputError(capture, "there is no such file")
         paths += [path for path in found if path not in paths]
     for path in paths:
-        if stat.S_ISFIFO(_mode(path)):
-            raise UsageError(f"verify reads a capture twice, so the pipe {path} will not do: save it to a file first")
+        check_read_twice(path)
         if not stat.S_ISREG(_mode(path)):
             raise InputError(path, "is not a file")
     return paths

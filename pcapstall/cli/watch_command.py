@@ -6,8 +6,9 @@ Checks all arguments before anything is read. Every line is written out at once;
 import click
 
 from pcapstall.cli import destination, options, terminal
+from pcapstall.cli.inputs import check_inputs
 from pcapstall.cli.main import OK
-from pcapstall.cli.reading import check_inputs, end_if_stopped, exit_code, how_to_read
+from pcapstall.cli.reading import end_if_stopped, exit_code, how_to_read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.core.times import MS, parse_duration
