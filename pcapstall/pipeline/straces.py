@@ -49,6 +49,7 @@ class Straces:
                 self._labels.setdefault(file.path, file.label)
         self._straces: list[Strace] = self._open(paths)
         self._matchings: list[Matching] = []
+        """Of those that could be read."""
         self._ends: dict[tuple[int, bool], tuple[Match, Matching]] = {}
         """By flow id and whether it is the client's end."""
         self._planned: list[tuple[int, Scene]] = []
@@ -63,15 +64,12 @@ class Straces:
 
     def match(self, flows: Outlines) -> None:
         """Read the straces and find which sockets are which flows."""
-        read: list[Strace] = []
         with without_garbage():
             for strace in self._straces:
                 try:
                     self._matchings.append(match_strace(strace, flows))
-                    read.append(strace)
                 except InputError as error:
                     self.unreadable.append(error)
-        self._straces = read
         for matching in self._matchings:
             for match in matching.matches:
                 self._ends.setdefault((int(match.end.flow.id), match.end.is_client), (match, matching))
@@ -87,17 +85,17 @@ class Straces:
         if scene is not None:
             self._planned.append((int(case.flow.id), scene))
         elif not chosen[1].index.coverage.has_times:
-            fact = StraceFact(f"{self.strace_of(chosen[1]).name} {ORDER_ONLY}.", ())
+            fact = StraceFact(f"{chosen[1].index.strace.name} {ORDER_ONLY}.", ())
             self._timeless[int(case.flow.id)] = fact
 
     def record(self) -> None:
         """Look at all planned stalls, in one pass over each strace."""
         planned = sorted(self._planned, key=lambda item: -item[1].length_ns)[:SCENES_MAX]
-        for matching, strace in zip(self._matchings, self._straces, strict=True):
+        for matching in self._matchings:
             scenes = [scene for _, scene in planned if scene.index is matching.index]
             if scenes:
                 with without_garbage():
-                    record(strace, [scene.window for scene in scenes])
+                    self.observe(matching, [scene.window for scene in scenes])
         self._scenes = dict(planned)
         self._planned = []
 
@@ -158,39 +156,38 @@ class Straces:
     def reports(self) -> list[StraceReport]:
         """One for each strace."""
         return [
-            strace_report(strace.name, self._label(strace), matching)
-            for strace, matching in zip(self._straces, self._matchings, strict=True)
+            strace_report(matching.index.strace.name, self.label_of(matching), matching) for matching in self._matchings
         ]
 
     def labelled(self, label: str | None) -> tuple[str, Offset] | None:
         """The strace that the user calls ``label``, and its clock; None when there is none."""
-        for strace, matching in zip(self._straces, self._matchings, strict=True):
-            if label is not None and self._label(strace) == label and matching.offset is not None:
-                return strace.name, matching.offset
+        for matching in self._matchings:
+            if label is not None and self.label_of(matching) == label and matching.offset is not None:
+                return matching.index.strace.name, matching.offset
         return None
 
     def written(self, keys: Mapping[bytes, object]) -> dict[bytes, tuple[int, Offset, str]]:
         """When each of these texts was written, by the clock of the strace that shows it, that clock and strace."""
         found: dict[bytes, tuple[int, Offset, str]] = {}
-        for strace, matching in zip(self._straces, self._matchings, strict=True):
-            offset = matching.offset
+        for matching in self._matchings:
+            strace, offset = matching.index.strace, matching.offset
             if offset is None or not offset.consistent or not matching.index.coverage.has_times:
                 continue
             for key, call in find_written(strace, keys).items():
                 found.setdefault(key, (call.start_ns, offset, strace.name))
         return found
 
-    def strace_of(self, matching: Matching) -> Strace:
-        """The files that ``matching`` is of."""
-        return next(strace for strace, other in zip(self._straces, self._matchings, strict=True) if other is matching)
-
     def label_of(self, matching: Matching) -> str | None:
-        """What the user calls it."""
-        return self._label(self.strace_of(matching))
+        """What the user calls the strace that ``matching`` is of."""
+        strace = matching.index.strace
+        label = self._labels.get(strace.name)
+        if label is None:
+            label = next((self._labels.get(member.source.path) for member in strace.members), None)
+        return label
 
     def observe(self, matching: Matching, windows: list[Window]) -> None:
         """Fill in ``windows``, in one more pass."""
-        record(self.strace_of(matching), windows)
+        record(matching.index.strace, windows)
 
     def end_of(self, flow: Flow, is_client: bool) -> tuple[Match, Matching] | None:
         """The socket that is this end of ``flow``; None when none is known."""
@@ -207,12 +204,6 @@ class Straces:
                     return []
                 left.remove(error.path)
         return []
-
-    def _label(self, strace: Strace) -> str | None:
-        label = self._labels.get(strace.name)
-        if label is None:
-            label = next((self._labels.get(member.source.path) for member in strace.members), None)
-        return label
 
 
 def _expand(path: str) -> list[str]:

@@ -112,7 +112,7 @@ def _add_calls(
         trace = EndTrace(names[is_client], match, matching, life, stall)
         straces.observe(matching, [window for window in (life, stall) if window is not None])
         own = [*call_moments(trace), *thread_moments(trace)]
-        own += _from_lines(made, straces, trace, own, row, life, everything)
+        own += _from_lines(made, trace, own, row, life, everything)
         made.moments += own
 
 
@@ -133,7 +133,6 @@ def _stall(findings: Findings, flow: Flow, life: Window, offset_ns: int) -> Wind
 
 def _from_lines(
     made: _Made,
-    straces: Straces,
     trace: EndTrace,
     known: Sequence[Moment],
     row: FlowReport,
@@ -147,7 +146,7 @@ def _from_lines(
     span = (int(life.start_ns), int(life.end_ns)) if everything else None
     if not wanted and span is None:
         return []
-    found, left_out = excerpts(straces.strace_of(trace.matching), wanted, span)
+    found, left_out = excerpts(index.strace, wanted, span)
     if left_out:
         made.notices.append(f"{left_out} more calls of {index.strace.name} are left out.")
     covers = {pair: moment for moment in known for pair in moment.covers}
