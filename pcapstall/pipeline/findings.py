@@ -114,7 +114,7 @@ class Findings:
         self._flows.sort(key=lambda flow: flow.id)
         if self.straces is not None:
             for flow in self._flows:
-                case = self._case(flow)
+                case = self.case(flow)
                 if case.stalled is not None:
                     self.straces.plan(case)
             self.straces.record()
@@ -126,12 +126,13 @@ class Findings:
 
     def case(self, flow: Flow) -> "Case":
         """What the rules look at; the one before is not good any more, since its measures are overwritten."""
-        return self._case(flow)
+        self._judge(flow)
+        return self._verdicts.case(flow, self._intervals, self._outcome, self._points.of_flow(flow))
 
     def rows(self, t0_ns: int) -> "Iterator[FlowReport]":
         """The rows in the order of the flows' ids."""
         for flow in self._flows:
-            yield self._verdicts.row(self._case(flow), t0_ns)
+            yield self._verdicts.row(self.case(flow), t0_ns)
 
     def capture_points(self) -> Mapping[str, int]:
         """How many flows, shown or not, by capture point."""
@@ -143,7 +144,7 @@ class Findings:
     def explain(self, row: int) -> "tuple[list[Tried], list[Tried] | None]":
         """Which rules were tried for a row, and why each held or did not, and which stages of the process (None without
         straces); KeyError when there is no such row."""
-        return self._verdicts.explain(self._case(self.flow_of(row)))
+        return self._verdicts.explain(self.case(self.flow_of(row)))
 
     def flow_of(self, row: int) -> Flow:
         """The flow in ``row``; KeyError when there is no such row."""
@@ -151,15 +152,6 @@ class Findings:
             if flow.id == row:
                 return flow
         raise KeyError(row)
-
-    def case_of(self, flow: Flow) -> "Case":
-        """A shown flow on the table; valid until the next one is asked for."""
-        return self._case(flow)
-
-    def _case(self, flow: Flow) -> "Case":
-        """``flow`` with its measures, which hold until the next flow is asked for."""
-        self._judge(flow)
-        return self._verdicts.case(flow, self._intervals, self._outcome, self._points.of_flow(flow))
 
     def _judge(self, flow: Flow) -> bool:
         """Measure ``flow`` again, in the light of the others; whether it stalled."""

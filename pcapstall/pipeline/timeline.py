@@ -125,7 +125,7 @@ def _has_time(matching: Matching) -> bool:
 
 def _stall(findings: Findings, flow: Flow, life: Window, offset_ns: int) -> Window | None:
     """A window over the interval that stalled."""
-    case = findings.case_of(flow)
+    case = findings.case(flow)
     if case.stalled is None:
         return None
     return Window(case.start_ns - offset_ns, case.end_ns - offset_ns, set(life.sockets), set(life.processes))
