@@ -84,6 +84,10 @@ class Captures(RecordCursor):
         """What is known of each file so far, in the order of ``file_index``."""
         return [file.info(self._ring.warnings) for file in self._ring.files]
 
+    def have_several_interfaces(self) -> bool:
+        """Whether any file is known to be of more than one interface, so that its records may come in batches."""
+        return any(file.cursor.interface_count() > 1 for file in self._ring.files)
+
     def stop(self) -> None:
         """Ask for the end, from a signal handler too: what lies in a pipe is still read. Twice: at once."""
         self._ring.stop.throw()

@@ -119,6 +119,10 @@ class FileCursor(RecordCursor):
             warnings=tuple(self.warnings),
         )
 
+    def interface_count(self) -> int:
+        """How many interfaces were described so far."""
+        return 1
+
     def _interfaces(self) -> tuple[InterfaceInfo, ...]:
         return (InterfaceInfo(0, linktype_name(self.linktype)),)
 

@@ -146,7 +146,7 @@ class Ring:
         # A pipe cannot be opened twice.
         if not file.has_record or file.size is None or path in STDIN:
             return
-        interfaces = len(cursor.info().interfaces)
+        interfaces = cursor.interface_count()
         if interfaces > 1:
             self._look_on(file, interfaces)
         if count > _KEEP_OPEN or interfaces > 1:

@@ -181,6 +181,10 @@ class SectionCursor(FileCursor):
     def _bad_trailer(self, kind: i64, length: i64, trailer: i64) -> bool:
         return self._damage(f"the two lengths of {_name(kind)} differ", length, trailer)
 
+    def interface_count(self) -> int:
+        """How many interfaces were described so far, in all sections."""
+        return len(self._all)
+
     def _interfaces(self) -> tuple[InterfaceInfo, ...]:
         return tuple([interface.info() for interface in self._all])
 

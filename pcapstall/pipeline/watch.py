@@ -201,10 +201,9 @@ class _Watcher(Listener):
             self._swept_ns = now_ns
             self._table.expire(now_ns)
             self._flows.sweep(now_ns)
-            if not self._behind_ns and self.cursor is not None:
+            if not self._behind_ns and self.cursor is not None and self.cursor.have_several_interfaces():
                 # dumpcap writes what it has of one interface, then what it has of the next.
-                if any(len(info.interfaces) > 1 for info in self.cursor.infos()):
-                    self._behind_ns = BATCH_NS
+                self._behind_ns = BATCH_NS
         if self._every_ns and now_ns >= self._next_standing_ns:
             if self._next_standing_ns:
                 self._tell(self.stand("summary"))
