@@ -20,6 +20,13 @@ def format_endpoint(packed: bytes, port: int) -> str:
     return f"[{format_address(packed)}]:{port}"
 
 
+def format_endpoints(key: bytes) -> tuple[str, str]:
+    """Both endpoints of ``src dst sport dport``, which is how a flow's key has them."""
+    half = (len(key) - 4) // 2
+    source_port, destination_port = int.from_bytes(key[-4:-2], "big"), int.from_bytes(key[-2:], "big")
+    return format_endpoint(key[:half], source_port), format_endpoint(key[half:-4], destination_port)
+
+
 def parse_endpoint(text: str) -> tuple[bytes, int]:
     """The inverse of `format_endpoint`; ValueError says what is wrong with ``text``."""
     import ipaddress  # as above

@@ -4,6 +4,7 @@ Frame numbers are Wireshark's (the first record of a file is 1), so 0 is free to
 from 0 in the order in which the report lists them.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from mypy_extensions import i64
@@ -25,3 +26,13 @@ def file_of(ref: i64) -> i64:
 def frame_of(ref: i64) -> i64:
     """The frame number in ``ref``."""
     return ref & _FRAME_MASK
+
+
+def frames_by_file(refs: Iterable[int]) -> dict[int, list[int]]:
+    """The frame numbers in ``refs`` by file index, each once, in the order in which they come."""
+    found: dict[int, list[int]] = {}
+    for ref in refs:
+        numbers = found.setdefault(file_of(ref), [])
+        if frame_of(ref) not in numbers:
+            numbers.append(frame_of(ref))
+    return found

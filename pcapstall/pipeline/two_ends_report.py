@@ -4,14 +4,14 @@ Names and numbers only; what they mean was decided below, how they look is decid
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import pcapstall
-from pcapstall.core.endpoints import format_endpoint
-from pcapstall.core.frames import file_of, frame_of
+from pcapstall.core.endpoints import format_endpoints
+from pcapstall.core.frames import frames_by_file
 from pcapstall.diagnose.case import Case
-from pcapstall.diagnose.knowledge import client_address, client_key, server_address, server_endpoint
+from pcapstall.diagnose.knowledge import client_key, server_endpoint
 from pcapstall.diagnose.outcome import CONNECTED, SEEN_MIDWAY, Outcome
 from pcapstall.diagnose.two_ends import changes
 from pcapstall.diagnose.two_ends.clock import Clock
@@ -22,7 +22,6 @@ from pcapstall.diagnose.two_ends.pairing import Unpaired
 from pcapstall.diagnose.two_ends.pieces import Direction
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict
-from pcapstall.flows.flow import Flow
 from pcapstall.pipeline.compare import Together
 from pcapstall.report.model import IntervalSummary
 from pcapstall.report.percentiles import summary_of
@@ -92,7 +91,7 @@ def _pair(scene: Scene, found: Sequence[str], noted: bool) -> PairReport:
     case = scene.case
     seen_at = (_CLIENT if scene.seen_at_client else _SERVER) if scene.wrong else None
     hello = pair.client.client_hello or pair.server.client_hello
-    here, there = _endpoints(pair.client), _endpoints(pair.server)
+    here, there = format_endpoints(client_key(pair.client)), format_endpoints(client_key(pair.server))
     return PairReport(
         id=int(pair.client.id),
         client_flow=int(pair.client.id),
@@ -136,29 +135,12 @@ def _crossed(direction: Direction) -> Crossed:
     )
 
 
-def _endpoints(flow: Flow) -> tuple[str, str]:
-    key = client_key(flow)
-    return (
-        format_endpoint(client_address(key), int.from_bytes(key[-4:-2], "big")),
-        format_endpoint(server_address(key), int.from_bytes(key[-2:], "big")),
-    )
-
-
 def _outcome(outcome: Outcome) -> str:
     return outcome.tls or outcome.tcp if outcome.tcp in (CONNECTED, SEEN_MIDWAY) else outcome.tcp
 
 
 def _evidence(fact: TwoFact) -> TwoEvidence:
-    return TwoEvidence(fact.text, _frames(fact.client_refs), _frames(fact.server_refs))
-
-
-def _frames(refs: Iterable[int]) -> Mapping[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for ref in refs:
-        numbers = found.setdefault(int(file_of(ref)), [])
-        if frame_of(ref) not in numbers:
-            numbers.append(int(frame_of(ref)))
-    return found
+    return TwoEvidence(fact.text, frames_by_file(fact.client_refs), frames_by_file(fact.server_refs))
 
 
 def _lone(together: Together, at_client: bool, everything: bool) -> list[LoneReport]:
@@ -182,7 +164,7 @@ def _lone(together: Together, at_client: bool, everything: bool) -> list[LoneRep
 
 
 def _lone_row(lone: Unpaired, case: Case, at_client: bool, verdict: TwoVerdict | None) -> LoneReport:
-    client, server = _endpoints(lone.flow)
+    client, server = format_endpoints(client_key(lone.flow))
     hello = lone.flow.client_hello
     return LoneReport(
         at=_CLIENT if at_client else _SERVER,

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from pcapstall.capture.captures import Captures, open_captures
 from pcapstall.capture.ring import BATCH_NS
 from pcapstall.capture.source import Stop
-from pcapstall.core.endpoints import format_endpoint
+from pcapstall.core.endpoints import format_endpoints
 from pcapstall.core.errors import InputError
 from pcapstall.core.times import MS
-from pcapstall.diagnose.knowledge import Knowledge, client_address, client_key, server_address
+from pcapstall.diagnose.knowledge import Knowledge, client_key
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.flow import AHEAD_NS
 from pcapstall.flows.table import FlowTable
@@ -180,9 +180,7 @@ class _Watcher(Listener):
         story = min(self._flows.stalled_now.values(), key=lambda story: story.since_ns, default=None)
         if story is None:
             return None
-        key = client_key(story.flow)
-        client = format_endpoint(client_address(key), int.from_bytes(key[-4:-2], "big"))
-        server = format_endpoint(server_address(key), int.from_bytes(key[-2:], "big"))
+        client, server = format_endpoints(client_key(story.flow))
         return client, server, self._now_ns - story.since_ns
 
     def _set_back(self, now_ns: int) -> None:

@@ -5,11 +5,11 @@ Names and text only: everything here was measured and judged before. The model s
 
 from typing import Final
 
-from pcapstall.core.endpoints import format_endpoint
-from pcapstall.core.frames import file_of, frame_of
+from pcapstall.core.endpoints import format_endpoints
+from pcapstall.core.frames import file_of, frame_of, frames_by_file
 from pcapstall.diagnose.endings import is_resumed
 from pcapstall.diagnose.intervals import Intervals
-from pcapstall.diagnose.knowledge import client_address, client_key, server_address
+from pcapstall.diagnose.knowledge import client_key
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.verdict import Fact, Verdict
@@ -32,7 +32,7 @@ def flow_report(
     t0_ns: int,
 ) -> FlowReport:
     """The row of ``flow``; ``capture_point`` comes with its confidence, ``t0_ns`` is the report's."""
-    key = client_key(flow)
+    client_name, server_name = format_endpoints(client_key(flow))
     hello = flow.client_hello
     answer = flow.server_hello
     client, server = flow.client(), flow.server()
@@ -40,8 +40,8 @@ def flow_report(
     return FlowReport(
         id=flow.id,
         first_frame=frame_of(flow.first_ref),
-        client=format_endpoint(client_address(key), int.from_bytes(key[-4:-2], "big")),
-        server=format_endpoint(server_address(key), int.from_bytes(key[-2:], "big")),
+        client=client_name,
+        server=server_name,
         direction_source=flow.direction_source,
         capture_point=capture_point[0],
         capture_point_confidence=capture_point[1],
@@ -117,9 +117,4 @@ def _evidence(fact: Fact) -> list[Evidence]:
     """A fact whose frames are in two files is told once for each."""
     if not fact.refs:
         return [Evidence(fact.text, [], None, [])]
-    frames: dict[int, list[int]] = {}
-    for ref in fact.refs:
-        numbers = frames.setdefault(file_of(ref), [])
-        if frame_of(ref) not in numbers:
-            numbers.append(frame_of(ref))
-    return [Evidence(fact.text, numbers, file, []) for file, numbers in frames.items()]
+    return [Evidence(fact.text, numbers, file, []) for file, numbers in frames_by_file(fact.refs).items()]
