@@ -1,4 +1,4 @@
-"""Which flows have to go so that the table stays within its bounds: the longest idle ones first.
+"""Which flows have to go: those that are done and silent, and so that the table stays within its bounds, the idlest.
 
 Looked for a share of the table at a time, so that a flood costs each new flow a few steps. What becomes of those that
 go is the table's business.
@@ -9,10 +9,13 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import AHEAD_NS, CLOSING, LIVE, Flow
+from pcapstall.flows.flow import AHEAD_NS, CLOSING, HANDED_ON, LIVE, Flow
+from pcapstall.flows.queue import Queue
 
 SHARE: Final = 16
 """One flow in so many goes at once."""
+LOOKED_AT_MAX: Final = 8192
+"""Flows that are done and looked at in one go."""
 HALF_OPEN_NS: Final = 240_000_000_000
 """Whoever was not answered for so long has given up: the last of Linux's repeated SYNs comes 64 s after the one before,
 and others wait twice as long."""
@@ -39,6 +42,30 @@ def longest_idle(flows: Iterable[Flow], live: i64, now_ns: i64) -> list[Flow]:
         if len(found) < wanted:
             candidates.sort()
             found.extend([flow for _, _, flow in candidates[: wanted - len(found)]])
+    return found
+
+
+def silent(queue: Queue[Flow], time_ns: i64, now_ns: i64) -> list[Flow]:
+    """Take those out of ``queue`` that were done for ``time_ns`` and silent as long; `LOOKED_AT_MAX` are looked at.
+
+    The queue is in the order of ``closed_ns``. Who still talks waits again, behind the others.
+    """
+    found: list[Flow] = []
+    looked_at: i64 = 0
+    while len(queue) > 0 and looked_at < LOOKED_AT_MAX:
+        looked_at += 1
+        flow = queue.first()
+        if flow.state != HANDED_ON and is_within(now_ns - flow.closed_ns, time_ns):
+            break
+        queue.popleft()
+        if flow.state == HANDED_ON:
+            continue
+        if is_within(now_ns - flow.last_ns, time_ns) or flow.closed_ns > now_ns:
+            # Still talking after a RST: those behind it shall not wait for that. Nor for a stamp that is wrong.
+            flow.closed_ns = now_ns
+            queue.append(flow)
+        else:
+            found.append(flow)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from pcapstall.flows.bounds import given_up, is_within, longest_idle
+from pcapstall.flows.bounds import given_up, is_within, longest_idle, silent
 from pcapstall.flows.flow import (
     CLOSING,
     FLAG_CLOSED_EARLY,
@@ -34,8 +34,6 @@ from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
 
 QUIET_NS: Final = 120_000_000_000
 """How long both sides must have been done before a flow is handed on: twice the usual TIME-WAIT."""
-EXPIRE_MAX: Final = 8192
-"""Flows looked at in one go."""
 SWEPT_A_LOOK: Final = 4096
 """Flows looked at for half-open ones, on average over the looks for flows that are done."""
 LINGER_NS: Final = 1_000_000_000
@@ -139,21 +137,7 @@ class FlowTable:
         ``now_ns`` must be no single record's stamp: one that is wrong would end everything.
         """
         self._now_ns = now_ns
-        closing = self._closing
-        looked_at: i64 = 0
-        while len(closing) > 0 and looked_at < EXPIRE_MAX:
-            looked_at += 1
-            flow = closing.first()
-            if flow.state != HANDED_ON and is_within(now_ns - flow.closed_ns, LINGER_NS):
-                break
-            closing.popleft()
-            if flow.state == HANDED_ON:
-                continue
-            if is_within(now_ns - flow.last_ns, LINGER_NS) or flow.closed_ns > now_ns:
-                # Still talking after a RST: those behind it shall not wait for that. Nor for a stamp that is wrong.
-                flow.closed_ns = now_ns
-                closing.append(flow)
-                continue
+        for flow in silent(self._closing, LINGER_NS, now_ns):
             if take_back_resets(flow) and not is_over(flow):
                 flow.state = LIVE
                 continue
@@ -163,7 +147,8 @@ class FlowTable:
             else:
                 flow.closed_ns = now_ns
                 self._done.append(flow)
-        self._expire_done(now_ns)
+        for flow in silent(self._done, self._quiet_ns, now_ns):
+            self._hand_on(flow)
         self._graves.expire(now_ns)
         if self.limits.pending_len > self.limits.pending_max // 4 * 3:
             self._lighten()
@@ -173,24 +158,6 @@ class FlowTable:
             self._looks = 0
             for flow in given_up(self._flows.values(), now_ns):
                 self._close_early(flow)
-
-    def _expire_done(self, now_ns: i64) -> None:
-        """Hand on those that were kept for stragglers long enough."""
-        done = self._done
-        looked_at: i64 = 0
-        while len(done) > 0 and looked_at < EXPIRE_MAX:
-            looked_at += 1
-            flow = done.first()
-            if flow.state != HANDED_ON and is_within(now_ns - flow.closed_ns, self._quiet_ns):
-                break
-            done.popleft()
-            if flow.state == HANDED_ON:
-                continue
-            if is_within(now_ns - flow.last_ns, self._quiet_ns) or flow.closed_ns > now_ns:
-                flow.closed_ns = now_ns
-                done.append(flow)
-            else:
-                self._hand_on(flow)
 
     def finish(self) -> None:
         """The capture is over: hand on every flow, in the order of their first segments."""
