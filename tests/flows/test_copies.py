@@ -94,10 +94,7 @@ def test_all_events_are_those_of_the_place_nearest_the_client(places: tuple[int,
     assert {name: (ns, frame_of(ref)) for name, (ns, ref) in events(all_of_them).items()} == expected
     assert len(expected) > 14
     assert all_of_them.copies == len(segments) - len(near)
-    notes, note = [], all_of_them.first_note
-    while note is not None:
-        notes.append(note)
-        note = note.next
+    notes = all_of_them.notes()
     counted = {frame_of(note.ref) for note in notes if note.kind != COPY}
     assert counted <= {frame_of(segment.ref) for segment in near}
     assert [note.ns for note in notes] == sorted(note.ns for note in notes)

@@ -1,9 +1,9 @@
 """What watch tells of a capture is what report finds in it; each difference has one of a few reasons, named here."""
 
-import struct
 from pathlib import Path
 
 import pytest
+from capture_support import epb, idb, option, shb
 from watch_support import MS, ROOT, START_NS, Listening, flow
 
 from pcapstall.pipeline import Analysis, Options, analyse
@@ -102,17 +102,6 @@ def test_the_story_of_one_flow() -> None:
     ]
 
 
-def block(kind: int, body: bytes) -> bytes:
-    """A block of pcapng."""
-    length = struct.pack("<I", 12 + len(body))
-    return struct.pack("<I", kind) + length + body + length
-
-
-def packet_block(interface: int, ns: int, data: bytes) -> bytes:
-    body = struct.pack("<IIIII", interface, ns >> 32, ns & 0xFFFFFFFF, len(data), len(data))
-    return block(6, body + data + b"\0" * (-len(data) % 4))
-
-
 def test_interfaces_in_batches_are_no_stall(tmp_path: Path) -> None:
     """As dumpcap writes two interfaces: what one of them has of 1.5 s, then what the other has of the same time."""
     busy = [packet for number in range(30) for packet in flow(number, START_NS + number * 100 * MS)]
@@ -124,12 +113,8 @@ def test_interfaces_in_batches_are_no_stall(tmp_path: Path) -> None:
         for ns, record in packets
     )
     path = tmp_path / "batches.pcapng"
-    interface_block = block(1, struct.pack("<HHIHHB3x", 1, 0, 0, 9, 1, 9))  # Ethernet, stamps in nanoseconds
-    path.write_bytes(
-        block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
-        + interface_block * 2
-        + b"".join(packet_block(interface, ns, record[16:]) for _, interface, ns, record in records)
-    )
+    packets = b"".join(epb(record[16:], ns, interface) for _, interface, ns, record in records)
+    path.write_bytes(shb() + idb(options=option(9, b"\x09")) * 2 + packets)  # stamps in nanoseconds
     heard = Listening()
     assert heard.watch(str(path)).standing.flows_opened == 32
     assert heard.events() == [("stalled", "ack_ch"), ("went_on", "ack_ch")]
