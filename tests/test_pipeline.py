@@ -14,12 +14,16 @@ import pytest
 
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
-from pcapstall.diagnose.thresholds import make_thresholds
+from pcapstall.diagnose.intervals import Intervals
+from pcapstall.diagnose.lengths import ABSENT
+from pcapstall.diagnose.outcome import Outcome
+from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES, make_thresholds
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.pipeline import analysis as module
 from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.given import GivenFile
+from pcapstall.pipeline.tally import LengthTally
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import render
 from pcapstall.report.thresholds import parse_thresholds
@@ -326,6 +330,19 @@ def test_a_live_capture_goes_on_until_its_pipe_ends(tmp_path: Path, age_ns: int,
         (flow,) = report.flows
         assert flow.stalled == "ack_ch"
         assert 300_000_000 < flow.open_ns["ack_ch"] < 5 * SECOND
+
+
+def test_the_tally_has_the_length_of_each_interval_by_its_name() -> None:
+    """One after the other has a length, and no other has."""
+    intervals, outcome = Intervals(), Outcome()
+    for position, name in enumerate(NAMES):
+        tally = LengthTally()
+        setattr(intervals, name, 1000 + position)
+        tally.add(intervals, outcome, False)
+        setattr(intervals, name, ABSENT)
+        lengths = [tally.closed_lengths(at) for at in range(len(NAMES))]
+        assert lengths == [[1000 + position] if at == position else [] for at in range(len(NAMES))]
+        assert (tally.unjudged == 0) == (name in STALL_NAMES and name not in ("ch_ack", "ch_sh"))
 
 
 def test_connections_that_still_wait_are_told_first(tmp_path: Path) -> None:
