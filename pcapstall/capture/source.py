@@ -276,5 +276,10 @@ def open_source(path: str, stop: Stop | None = None) -> Source:
     return PipeSource(path, fd, stop)
 
 
+def can_be_read_again(path: str) -> bool:
+    """Whether ``path`` is no pipe, whose bytes are gone once they were read. A pattern's files count as files."""
+    return path not in STDIN and (not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode))
+
+
 def _why_not(error: OSError) -> str:
     return _REASONS.get(error.errno or 0, error.strerror or "cannot be opened")

@@ -5,13 +5,12 @@ Which of the two a file is, is told by its first byte, packed or not. What becam
 """
 
 import os
-import stat
 from collections.abc import Callable
 from typing import Final
 
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.opening import unpacked
-from pcapstall.capture.source import STDIN, Source, Stop, open_source
+from pcapstall.capture.source import STDIN, Source, Stop, can_be_read_again, open_source
 from pcapstall.core.errors import InputError
 from pcapstall.pipeline.analysis import Options, analyse
 from pcapstall.report.changes import Side
@@ -64,7 +63,7 @@ def _written_report(name: str, stop: Stop | None) -> Report | None:
         inner = unpacked(source)
         if inner.peek(1).lstrip()[:1] in (b"{", b"["):
             return read_report(name, _all_of(inner))
-        if not _can_be_opened_again(name):
+        if not can_be_read_again(name):
             why = f"diff reads a capture from a file; through a pipe it takes a report: {_MAKE_JSON} - | pcapstall diff"
             raise InputError(name, why)
     finally:
@@ -79,10 +78,6 @@ def _all_of(source: Source) -> bytes:
     if source.trouble:
         raise InputError(source.path, source.trouble)
     return b"".join(parts)
-
-
-def _can_be_opened_again(name: str) -> bool:
-    return name not in STDIN and stat.S_ISREG(os.stat(name).st_mode)
 
 
 def thresholds_differ(before: Side, after: Side) -> bool:

@@ -3,13 +3,11 @@
 Standard input and pipes are gone once they were read.
 """
 
-import os
-import stat
 from collections.abc import Sequence
 from typing import Final
 
 from pcapstall.capture.captures import open_captures
-from pcapstall.capture.source import STDIN, Stop
+from pcapstall.capture.source import Stop, can_be_read_again
 from pcapstall.flows.flow import COPY, NEW, RETRANSMISSION, Flow
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.tcp import TcpEvents
@@ -22,22 +20,12 @@ MAX_PACKETS: Final = 50_000
 """Packets of a flow that are looked at: the first ones."""
 
 
-def readable_again(captures: Sequence[str]) -> bool:
-    """Whether all captures are files."""
-    for path in captures:
-        if path in STDIN:
-            return False
-        if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-            return False
-    return True
-
-
 def packets_of(flow: Flow, captures: Sequence[str], stop: Stop | None = None) -> tuple[list[Packet], str]:
     """The packets of ``flow``, and what is missing of them, as a sentence; empty when nothing is.
 
     Its endpoints' packets from its first frame to its last one are its own, whatever their stamps say.
     """
-    if not readable_again(captures):
+    if not all(map(can_be_read_again, captures)):
         return _noted(flow), "A pipe cannot be read again: of its packets only those of a slow handshake are known."
     found: list[Packet] = []
     cursor = open_captures(list(captures), stop)
