@@ -26,7 +26,7 @@ def hold_syn_payload(half: HalfFlow, segment: Segment, limits: Limits) -> None:
         release_head(half, limits)
 
 
-def reject_syn_payload(half: HalfFlow, head: StreamHead, limits: Limits) -> None:
+def reject_syn_payload(half: HalfFlow, limits: Limits) -> None:
     """The SYN-ACK did not acknowledge it: it was never sent, as far as the stream is concerned."""
     half.flow.rare().syn_data = "rejected"
     release_head(half, limits)

@@ -7,8 +7,9 @@ ports, even one whose SYN was not captured, has numbers that the buried connecti
 from mypy_extensions import i64
 
 from pcapstall.core.seq import seq_diff, to_offset
-from pcapstall.flows.flow import AHEAD_NS, CLOSING, Flow, HalfFlow, peer_of
-from pcapstall.flows.oddities import UNSEEN_LEN
+from pcapstall.flows.bounds import is_within
+from pcapstall.flows.flow import CLOSING, Flow, HalfFlow, peer_of
+from pcapstall.flows.oddities import UNSEEN_LEN, known_end
 from pcapstall.flows.queue import Queue
 from pcapstall.wire.segment import ACK, SYN, Segment
 
@@ -21,9 +22,9 @@ class Grave:
         self.shared_key: bytes = flow.shared_key
         self.ns: i64 = ns
         self.base_seq: i64 = flow.opener.base_seq
-        self.end_offset: i64 = _end_of(flow.opener)
+        self.end_offset: i64 = known_end(flow.opener)
         self.answer_base_seq: i64 = flow.answerer.base_seq
-        self.answer_end_offset: i64 = _end_of(flow.answerer)
+        self.answer_end_offset: i64 = known_end(flow.answerer)
 
 
 class Graves:
@@ -66,11 +67,10 @@ class Graves:
         return -1 <= at <= end + UNSEEN_LEN
 
     def expire(self, now_ns: i64) -> None:
-        """Level those that are old enough; `AHEAD_NS` before their time are those that a wrong stamp dug."""
+        """Level those that are old enough, and those that a wrong stamp dug."""
         queue = self._queue
         while len(queue) > 0:
-            age: i64 = now_ns - queue.first().ns
-            if -AHEAD_NS < age < self._quiet_ns:
+            if is_within(now_ns - queue.first().ns, self._quiet_ns):
                 break
             self._level(queue.popleft())
 
@@ -80,13 +80,6 @@ class Graves:
 
     def __len__(self) -> int:
         return len(self._queue)
-
-
-def _end_of(half: HalfFlow) -> i64:
-    """One past the last offset that ``half`` is known to have sent."""
-    if half.acked_offset > half.next_offset:
-        return half.acked_offset
-    return half.next_offset
 
 
 def is_reuse(half: HalfFlow, segment: Segment) -> bool:

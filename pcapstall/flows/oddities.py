@@ -19,7 +19,14 @@ MISSED_LEN: Final = 1 << 24
 """Bytes that a capture may miss of a flow between two segments."""
 
 
-def closes(half: HalfFlow, segment: Segment, offset: i64) -> bool:
+def known_end(half: HalfFlow) -> i64:
+    """One past the last offset that ``half`` is known to have sent, captured or not."""
+    if half.acked_offset > half.next_offset:
+        return half.acked_offset
+    return half.next_offset
+
+
+def closes(half: HalfFlow, offset: i64) -> bool:
     """Whether a RST of ``half`` at stream offset ``offset`` lies in the receiver's window (RFC 9293 section 3.10.7.4).
 
     Only where the TCP handshake was seen is it known what the receiver expects. A host that has closed answers what
@@ -27,15 +34,12 @@ def closes(half: HalfFlow, segment: Segment, offset: i64) -> bool:
     """
     if half.base_seq < 0 or half.flow.ack_ref == 0 or half.fin_ref != 0:
         return True
-    ahead: i64 = half.next_offset
-    if half.acked_offset > ahead:
-        ahead = half.acked_offset
-    return half.acked_offset <= offset <= ahead + AHEAD_LEN
+    return half.acked_offset <= offset <= known_end(half) + AHEAD_LEN
 
 
 def note_reset(half: HalfFlow, segment: Segment, offset: i64) -> None:
     """Take a RST of ``half``: its first one, or a later one when the one before turned out to be none."""
-    if (half.rst_ref != 0 and not _closed_nothing(half)) or not closes(half, segment, offset):
+    if (half.rst_ref != 0 and not _closed_nothing(half)) or not closes(half, offset):
         return
     half.rst_ns = segment.ts_ns
     half.rst_ref = segment.ref
@@ -49,7 +53,7 @@ def is_absurd_ack(peer: HalfFlow, acked: i64) -> bool:
 
     Of a side that was not captured only its acknowledgments tell how far it is.
     """
-    return acked - peer.next_offset > MISSED_LEN and acked - peer.acked_offset > MISSED_LEN
+    return acked - known_end(peer) > MISSED_LEN
 
 
 def take_back_resets(flow: Flow) -> bool:

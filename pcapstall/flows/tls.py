@@ -75,7 +75,7 @@ class TlsStreams:
             self._drain(half, head)
             self._watch(half)
         else:
-            reject_syn_payload(half, head, self._limits)
+            reject_syn_payload(half, self._limits)
 
     def finish(self, flow: Flow) -> None:
         """The flow is over: read what still waits, holes or not, and let go of the stream's bytes."""
