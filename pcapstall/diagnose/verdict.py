@@ -40,6 +40,11 @@ SIDES: Final[Mapping[str, str | None]] = {
 """Whose a cause is."""
 
 
+def side_of(is_client: bool) -> str:
+    """The name of one side; of an end's, too."""
+    return CLIENT if is_client else SERVER
+
+
 def at_most(confidence: str, cap: str) -> str:
     """The lower of two confidences."""
     return confidence if _RANK[confidence] <= _RANK[cap] else cap

@@ -8,6 +8,7 @@ from typing import Final
 
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.process.scene import Scene, StraceFact
+from pcapstall.diagnose.rules.base import capitalised
 from pcapstall.strace.call_names import POLLS, READS
 from pcapstall.strace.filtering import leaves_calls_out
 from pcapstall.strace.model import Thread
@@ -104,8 +105,8 @@ def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int) -> Doing:
     if note.bounded:
         # Without -T: it may have returned at once, and the thread run on without a call.
         text = f"{_name(thread)} was in {what}, or in no call after it, for {format_span(inside_ns)}"
-        return Doing(UNKNOWN, text, (scene.fact(text[0].upper() + text[1:] + ".", int(note.line)),))
-    text = f"{_name(thread)[0].upper()}{_name(thread)[1:]} was in {what} for {format_span(inside_ns)} of it"
+        return Doing(UNKNOWN, text, (scene.fact(capitalised(text) + ".", int(note.line)),))
+    text = f"{capitalised(_name(thread))} was in {what} for {format_span(inside_ns)} of it"
     if note.open:
         text += f"; the call {until}"
     facts = [scene.fact(text + ".", int(note.line), int(note.end_line))]
@@ -135,7 +136,7 @@ def _waker(scene: Scene, waker: Wake) -> tuple[str, StraceFact]:
         elif held is not None and held.end_ns <= waker.start_ns and 2 * other.longest_ns > scene.length_ns:
             text += f" after {format_span(int(other.longest_ns))} in {held.continues or held.name}"
             lines[:0] = [int(held.line), int(held.end_line)]
-    return f"; {text}", scene.fact(text[0].upper() + text[1:] + ".", *lines)
+    return f"; {text}", scene.fact(capitalised(text) + ".", *lines)
 
 
 def _in_no_call(scene: Scene, thread: Thread, activity: Activity) -> Doing:
@@ -146,7 +147,7 @@ def _in_no_call(scene: Scene, thread: Thread, activity: Activity) -> Doing:
         )
         return Doing(UNKNOWN, "", (scene.fact(text, int(activity.gap_line), int(activity.gap_end_line)),))
     fact = scene.fact(
-        f"{_name(thread)[0].upper()}{_name(thread)[1:]} was in no call for {how_long}: running, throttled, frozen or "
+        f"{capitalised(_name(thread))} was in no call for {how_long}: running, throttled, frozen or "
         "faulting; strace cannot tell which.",
         int(activity.gap_line),
         int(activity.gap_end_line),
@@ -165,7 +166,7 @@ def _in_waits(scene: Scene, thread: Thread, waits: list[Spent]) -> Doing:
     lines = (int(waits[0].first_line), int(longest.longest_line), int(waits[0].last_line))
     own_ns = sum(int(wait.end_ns - wait.start_ns) for wait in scene.waits() if wait.thread.number == thread.number)
     name = BLOCKED if own_ns * 2 > sum(int(spent.total_ns) for spent in waits) else WAITING
-    return Doing(name, text, (scene.fact(text[0].upper() + text[1:] + ".", *lines),))
+    return Doing(name, text, (scene.fact(capitalised(text) + ".", *lines),))
 
 
 def _busy(scene: Scene, thread: Thread, activity: Activity) -> Doing:
@@ -178,5 +179,5 @@ def _busy(scene: Scene, thread: Thread, activity: Activity) -> Doing:
     return Doing(
         BUSY,
         f"{_name(thread)} made {activity.calls} other calls",
-        (scene.fact(text[0].upper() + text[1:] + ".", *lines),),
+        (scene.fact(capitalised(text) + ".", *lines),),
     )

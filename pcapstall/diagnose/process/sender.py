@@ -26,6 +26,7 @@ from pcapstall.diagnose.process.stages import (
     tried_in_time,
 )
 from pcapstall.diagnose.process.trust import Limits, set_limits
+from pcapstall.diagnose.rules import base
 from pcapstall.diagnose.verdict import MEDIUM
 from pcapstall.strace.call_names import WRITES
 from pcapstall.strace.model import Thread
@@ -183,7 +184,7 @@ def _other_waits(scene: Scene) -> StraceFact:
         what = f"{len(others)} other sets"
     return scene.fact(
         f"Meanwhile {what} {'were' if len(others) > 1 else 'was'} waited on "
-        f"{_times(sum(int(spent.count) for spent in others))}, "
+        f"{base.times(sum(int(spent.count) for spent in others))}, "
         f"the longest for {format_span(int(others[0].longest_ns))}.",
         min(int(spent.first_line) for spent in others),
         int(others[0].longest_line),
@@ -268,7 +269,3 @@ def _was_told_unseen(scene: Scene) -> bool:
     """Whether the connect was left to be asked about, by a wait that is not in the trace: lines are missing."""
     connects = scene.socket.connects
     return bool(connects) and connects[0].call.errno == b"EINPROGRESS"
-
-
-def _times(count: int) -> str:
-    return {1: "once", 2: "twice"}.get(count, f"{count} times")

@@ -10,7 +10,7 @@ from typing import Final
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.split import split
-from pcapstall.diagnose.verdict import HIGH, Fact, Verdict, at_most
+from pcapstall.diagnose.verdict import CLIENT, HIGH, Fact, Verdict, at_most
 
 FAILURE: Final = "failure"
 """The stage of a flow that failed and did not stall."""
@@ -89,6 +89,16 @@ def _unread(case: Case) -> Fact | None:
 
 def _other_end(cause: str) -> str:
     return AT_SERVER if cause.startswith("server") else AT_CLIENT
+
+
+def capture_at(side: str) -> str:
+    """The capture that would show what this side did."""
+    return AT_CLIENT if side == CLIENT else AT_SERVER
+
+
+def capitalised(text: str) -> str:
+    """``text`` as it begins a sentence."""
+    return text[0].upper() + text[1:]
 
 
 def span(ns: int) -> str:

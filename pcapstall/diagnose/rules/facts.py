@@ -7,7 +7,7 @@ from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.rules.base import refs, several, span
-from pcapstall.diagnose.verdict import Fact
+from pcapstall.diagnose.verdict import Fact, side_of
 from pcapstall.wire.icmp import ICMP_FRAGMENTATION_NEEDED, ICMP_UNREACHABLE, ICMPV6_PACKET_TOO_BIG
 from pcapstall.wire.tls_reader import NEVER
 
@@ -77,7 +77,7 @@ def too_big(case: Case, from_client: bool) -> Fact | None:
             error.kind == ICMPV6_PACKET_TOO_BIG if error.v6 else kind == (ICMP_UNREACHABLE, ICMP_FRAGMENTATION_NEEDED)
         ):
             continue
-        side = "client" if from_client else "server"
+        side = side_of(from_client)
         room = f"; the next link takes {error.mtu} bytes" if error.mtu else ""
         return Fact(f"ICMP says that packets of the {side} are too big{room}.", refs(error.ref))
     return None

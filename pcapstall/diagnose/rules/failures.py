@@ -38,6 +38,7 @@ from pcapstall.diagnose.verdict import (
     UNKNOWN,
     Fact,
     Verdict,
+    side_of,
 )
 from pcapstall.flows.kept import Alert
 from pcapstall.wire.tls_names import alert_name
@@ -80,7 +81,7 @@ def foreign_rst(case: Case) -> Judgement:
         rst = next((seg for seg in segs if seg.is_rst), None)
         if rst is None or not own or rst.ttl in own or not _ends(case, rst):
             continue
-        side = CLIENT if from_client else SERVER
+        side = side_of(from_client)
         return conclude(
             case,
             NETWORK,
@@ -154,7 +155,7 @@ def alert(case: Case) -> Judgement:
     if case.outcome.tls != ALERT or not case.flow.alerts:
         return "no alert ended the handshake"
     first = next((a for a in case.flow.alerts if a.level == 2 or a.inferred), case.flow.alerts[0])
-    sender = CLIENT if first.from_client else SERVER
+    sender = side_of(first.from_client)
     side = blamed(first)
     name = alert_name(first.description) if first.description >= 0 else "an encrypted alert"
     said = f"{'alert ' if first.description >= 0 else ''}{name}"
@@ -175,9 +176,9 @@ def blamed(first: Alert) -> str | None:
     """The side whose configuration an alert names; None when it names neither's alone."""
     who = BLAMED.get(first.description)
     if who == _SENDER:
-        return CLIENT if first.from_client else SERVER
+        return side_of(first.from_client)
     if who == _RECEIVER:
-        return SERVER if first.from_client else CLIENT
+        return side_of(not first.from_client)
     return who
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
-from pcapstall.diagnose.rules.base import AT_CLIENT, AT_SERVER, Judgement, conclude, refs, several, span, were
+from pcapstall.diagnose.rules.base import Judgement, capture_at, conclude, refs, several, span, were
 from pcapstall.diagnose.rules.turns import NO_TURN, Owed, owed
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
@@ -87,7 +87,7 @@ def black_hole_before(case: Case) -> Judgement:
         f"full segments of the {turn.side} vanish on their way while smaller ones arrive: {turn.what} was not complete "
         f"for {span(until - hole.beyond.ns)}",
         [_hole_fact(turn, hole, until), icmp, facts.handshake(case), facts.place(case)],
-        _at_sender(turn),
+        capture_at(turn.side),
         split(case.start_ns, case.end_ns, [*turn.marks, (hole.beyond.ns, UNKNOWN)], NETWORK),
     )
 
@@ -115,7 +115,7 @@ def hole(case: Case) -> Judgement:
         f"part of {turn.what} was lost on its way: later bytes came {span(until - found.beyond.ns)} before the missing "
         f"ones" + ("" if found.filled else ", which never came"),
         [_hole_fact(turn, found, until), facts.handshake(case), facts.place(case)],
-        _at_sender(turn),
+        capture_at(turn.side),
         split(case.start_ns, case.end_ns, [*turn.marks, (found.beyond.ns, UNKNOWN)], NETWORK),
     )
 
@@ -145,7 +145,7 @@ def lost_before_capture(case: Case) -> Judgement:
             MEDIUM,
             f"{lost} on the way here, and retransmitting took the {span(case.length_ns)} that {turn.what} was late",
             context,
-            _at_sender(turn),
+            capture_at(turn.side),
             split(case.start_ns, case.end_ns, turn.marks, NETWORK),
         )
     lost_ns = least_loss_ns(proof.lost)
@@ -157,7 +157,7 @@ def lost_before_capture(case: Case) -> Judgement:
         f"{lost} on the way here, which explains some of the {span(case.length_ns)} that {turn.what} was late, but not "
         f"all",
         context,
-        _at_sender(turn),
+        capture_at(turn.side),
         split(case.start_ns, case.end_ns, [*turn.marks, (case.end_ns - lost_ns, UNKNOWN)], NETWORK),
     )
 
@@ -190,7 +190,7 @@ def held_up(case: Case) -> Judgement:
             facts.handshake(case),
             facts.place(case),
         ],
-        _at_sender(turn),
+        capture_at(turn.side),
         split(case.start_ns, case.end_ns, [*turn.marks, (case.end_ns - held, UNKNOWN)], NETWORK),
     )
 
@@ -204,7 +204,3 @@ def _hole_fact(turn: Owed, found: Hole, until: int) -> Fact:
         f"A segment of the {turn.side} arrived out of order: {what}.",
         refs(found.beyond.ref, found.filled.ref if found.filled else 0),
     )
-
-
-def _at_sender(turn: Owed) -> str:
-    return AT_CLIENT if turn.turn.from_client else AT_SERVER

@@ -9,7 +9,7 @@ from typing import Final
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.turn import Turn
-from pcapstall.diagnose.verdict import AWAIT_SERVER, CLIENT_PROCESS, SERVER_PROCESS
+from pcapstall.diagnose.verdict import AWAIT_SERVER, CLIENT_PROCESS, SERVER_PROCESS, side_of
 from pcapstall.wire.segment import PSH
 from pcapstall.wire.tls_names import is_tls13
 
@@ -35,7 +35,12 @@ class Owed:
     @property
     def side(self) -> str:
         """client or server."""
-        return "client" if self.turn.from_client else "server"
+        return side_of(self.turn.from_client)
+
+    @property
+    def other_side(self) -> str:
+        """The one whose turn it is not."""
+        return side_of(not self.turn.from_client)
 
     @property
     def process(self) -> str:

@@ -7,7 +7,17 @@ from dataclasses import replace
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
-from pcapstall.diagnose.rules.base import ANSWER_WAIT, AT_CLIENT, AT_SERVER, Judgement, conclude, refs, several, span
+from pcapstall.diagnose.rules.base import (
+    ANSWER_WAIT,
+    AT_CLIENT,
+    Judgement,
+    capitalised,
+    capture_at,
+    conclude,
+    refs,
+    several,
+    span,
+)
 from pcapstall.diagnose.rules.turns import NO_TURN, Owed, owed
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
@@ -93,7 +103,7 @@ def silent_by_ids(case: Case) -> Judgement:
             refs(proof.last.ref),
         )
     confidence = HIGH if certain else MEDIUM
-    return _late(case, turn, confidence, [_id_fact(turn, proof), clock, *_context(case, turn)], _capture_at(turn.side))
+    return _late(case, turn, confidence, [_id_fact(turn, proof), clock, *_context(case, turn)], capture_at(turn.side))
 
 
 def filled_by_other_work(case: Case) -> Judgement:
@@ -119,14 +129,15 @@ def undecided(case: Case) -> Judgement:
     proof = prove(case, turn.turn)
     if case.stalled in ANSWER_WAIT:
         return _slow_server_likely(case, turn, proof)
-    held = proof.held_up_ns
-    marks = list(turn.marks)
+    if 2 * proof.held_up_ns > case.length_ns:
+        return "the segment was held up on its way"
     came = "did not come for" if case.is_open else "came only after"
-    where = turn.side
-    told = f"The capture was not taken at the {turn.side}: whether earlier copies were lost cannot be seen."
     if proof.kind == CAPTURED_THERE:
+        lacking = turn.other_side
         told = f"What the {turn.side} had sent was not all acknowledged: its host may have held the rest back."
-        where = "server" if turn.side == "client" else "client"
+    else:
+        lacking = turn.side
+        told = f"The capture was not taken at the {turn.side}: whether earlier copies were lost cannot be seen."
     seen = Fact(told, refs(turn.turn.start_ref, case.end_ref))
     clock = None
     if proof.sender_ns is not None and proof.last is not None:
@@ -135,9 +146,6 @@ def undecided(case: Case) -> Judgement:
             f"segment before it; earlier copies may have been lost.",
             refs(proof.last.ref),
         )
-    parts = split(case.start_ns, case.end_ns, marks, UNKNOWN)
-    if held and 2 * held > case.length_ns:
-        return "the segment was held up on its way"
     return conclude(
         case,
         UNKNOWN,
@@ -146,8 +154,8 @@ def undecided(case: Case) -> Judgement:
         f"{turn.what} {came} {span(case.length_ns)}; from here it cannot be told whether the {turn.side} was "
         f"silent or the network lost it" + facts.timer(case, silence_is_cause=False),
         [seen, clock, *_context(case, turn)],
-        _capture_at(where),
-        parts,
+        capture_at(lacking),
+        split(case.start_ns, case.end_ns, turn.marks, UNKNOWN),
     )
 
 
@@ -163,7 +171,6 @@ def _slow_server_likely(case: Case, turn: Owed, proof: Proof) -> Judgement:
         f"The server's kernel acknowledged the ClientHello after {span(turn.turn.start_ns - case.start_ns)}.",
         refs(turn.turn.start_ref),
     )
-    late = _upper(turn.what)
     came = f"came {span(case.end_ns - turn.turn.start_ns)} later" if not case.is_open else "never came"
     return conclude(
         case,
@@ -172,8 +179,8 @@ def _slow_server_likely(case: Case, turn: Owed, proof: Proof) -> Judgement:
         MEDIUM,
         f"the {turn.side}'s kernel had the ClientHello, and its process {_answered(case)} "
         f"{span(case.end_ns - turn.turn.start_ns)}, unless the answer was lost again and again",
-        [acked, Fact(f"{late} {came}.", refs(case.end_ref)), *_context(case, turn)],
-        _capture_at(turn.side),
+        [acked, Fact(f"{capitalised(turn.what)} {came}.", refs(case.end_ref)), *_context(case, turn)],
+        capture_at(turn.side),
         split(case.start_ns, case.end_ns, turn.marks, turn.process),
     )
 
@@ -185,11 +192,10 @@ def _late(case: Case, turn: Owed, confidence: str, evidence: list[Fact | None], 
     if not turn.certain:
         confidence = at_most(confidence, MEDIUM)
         would_settle = would_settle or f"knowing that the {turn.side} had got all that it waited for"
+    waited = span(case.end_ns - turn.turn.start_ns)
     if case.stalled in ANSWER_WAIT:
-        waited = span(case.end_ns - turn.turn.start_ns)
         sentence = f"the {turn.side} had the ClientHello, and its process {_answered(case)} {waited}"
     else:
-        waited = span(case.end_ns - turn.turn.start_ns)
         sentence = f"the {turn.side} was silent for {waited}"
         if case.stalled in ("ch_span", "sh_cfin") or _sent_meanwhile(case, turn):
             sentence = f"the {turn.side} sent {turn.what} only after {waited}"
@@ -288,11 +294,3 @@ def _id_fact(turn: Owed, proof: Proof) -> Fact | None:
         f"nothing was sent in between that is not here.",
         refs(proof.anchor.ref, proof.last.ref),
     )
-
-
-def _capture_at(side: str) -> str:
-    return AT_CLIENT if side == "client" else AT_SERVER
-
-
-def _upper(text: str) -> str:
-    return text[0].upper() + text[1:]

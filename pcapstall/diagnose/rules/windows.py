@@ -73,8 +73,8 @@ def zero_window(case: Case) -> Judgement:
     shut = until - max(closed.ns, case.start_ns)
     if 2 * shut < case.length_ns:
         return "the window was closed for a small part of the time only"
+    other = turn.other_side
     cause = SERVER_PROCESS if turn.turn.from_client else CLIENT_PROCESS
-    other = "server" if turn.turn.from_client else "client"
     return conclude(
         case,
         cause,

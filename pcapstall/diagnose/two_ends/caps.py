@@ -13,7 +13,7 @@ from pcapstall.diagnose.segments import History
 from pcapstall.diagnose.sight import misses_bytes
 from pcapstall.diagnose.two_ends.pairing import BY_RANDOM
 from pcapstall.diagnose.two_ends.scene import Scene
-from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
+from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most, side_of
 
 _BOTH: Final = (True, False)
 
@@ -22,7 +22,7 @@ def capped(scene: Scene, confidence: str, cause: str, ends: Sequence[bool] = _BO
     """``confidence`` within what the captures at ``ends`` allow (True for the client's), and what would lift it."""
     wanted: list[str] = []
     for at_client in ends:
-        case, where = scene.case_at(at_client), "client" if at_client else "server"
+        case, where = scene.case_at(at_client), side_of(at_client)
         caps = _caps(case, where, cause, case is scene.case)
         if scene.is_cut_in_interval(at_client):
             caps.append((MEDIUM, "captures of this connection alone"))

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from pcapstall.core.endpoints import format_address
 from pcapstall.diagnose.knowledge import client_address, client_key, server_address
 from pcapstall.diagnose.two_ends.pairing import UNKNOWN, Pair, signature
-from pcapstall.diagnose.two_ends.pieces import Crossings, Piece
+from pcapstall.diagnose.two_ends.pieces import Crossings, Direction, Piece
+from pcapstall.diagnose.verdict import side_of
 from pcapstall.wire.segment import SYN
-
-_TO = {True: "to the server", False: "to the client"}
 
 
 def translations(pair: Pair) -> list[str]:
@@ -44,7 +43,7 @@ def rewrites(crossings: Crossings) -> list[str]:
     """What headers and options show, from segments that were captured at both ends."""
     found = _hops(crossings)
     for direction in (crossings.to_server, crossings.to_client):
-        way = _TO[direction.from_client]
+        way = _way(direction)
         both = [(piece, piece.partner) for piece in direction.sent if piece.partner is not None]
         if both and not direction.ids_kept and any(one.ip_id > 0 for one, _ in both):
             found.append(f"IP IDs are rewritten on the way {way}")
@@ -67,10 +66,14 @@ def _hops(crossings: Crossings) -> list[str]:
             if piece.partner is not None and piece.seg.ttl > 0 and piece.partner.seg.ttl > 0
         }
         if falls and falls != {0}:
-            ways[_TO[direction.from_client]] = _fall(sorted(falls))
+            ways[_way(direction)] = _fall(sorted(falls))
     if len(ways) == 2 and len(set(ways.values())) == 1:
         return [f"{next(iter(ways.values()))} each way, by the TTL"]
     return [f"{said} on the way {way}, by the TTL" for way, said in ways.items()]
+
+
+def _way(direction: Direction) -> str:
+    return f"to the {side_of(not direction.from_client)}"
 
 
 def _fall(falls: list[int]) -> str:

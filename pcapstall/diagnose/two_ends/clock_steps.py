@@ -10,9 +10,8 @@ from pcapstall.diagnose.ticks import fits_no_rate
 from pcapstall.diagnose.two_ends.clock import misfit_ns
 from pcapstall.diagnose.two_ends.scene import Scene, samples_of
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict
-from pcapstall.diagnose.verdict import CAPTURE, LOW, MEDIUM
+from pcapstall.diagnose.verdict import CAPTURE, LOW, MEDIUM, side_of
 
-_SIDE = {True: "client", False: "server"}
 _SETTLES = "captures whose clocks are not set while they run"
 
 
@@ -43,7 +42,7 @@ def _by_timestamps(scene: Scene) -> TwoVerdict | None:
                 line.at(at_client, before.ns) < case.end_ns and line.at(at_client, after.ns) > case.start_ns
             ):
                 continue
-            side = _SIDE[at_client]
+            side = side_of(at_client)
             refs = (before.ref, after.ref)
             fact = TwoFact(
                 f"Between these segments of the {side} its TCP timestamps went on by {after.tsval - before.tsval}, "

@@ -10,7 +10,7 @@ from typing import Final
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import diagnose
-from pcapstall.diagnose.rules.base import span
+from pcapstall.diagnose.rules.base import capitalised, span
 from pcapstall.diagnose.rules.turns import owed
 from pcapstall.diagnose.turn import prove
 from pcapstall.diagnose.two_ends import losses
@@ -35,6 +35,7 @@ from pcapstall.diagnose.verdict import (
     UNKNOWN,
     Verdict,
     at_most,
+    side_of,
 )
 from pcapstall.flows.flow import RETRANSMISSION
 
@@ -92,7 +93,7 @@ def judge(scene: Scene) -> TwoVerdict | None:
 
 def _doubted(verdict: TwoVerdict, at_client: bool) -> TwoVerdict:
     """``verdict`` on a host whose capture may have been over."""
-    lacking = f"a capture at the {'client' if at_client else 'server'} that surely was running until then"
+    lacking = f"a capture at the {side_of(at_client)} that surely was running until then"
     settle = f"{verdict.would_settle} and {lacking}" if verdict.would_settle else lacking
     return replace(verdict, confidence=at_most(verdict.confidence, MEDIUM), would_settle=settle)
 
@@ -156,7 +157,6 @@ def _slow_path(
     step = walk.of(cause)[0]
     copy, arrival = step.pieces[0], step.pieces[-1]
     from_client = copy.seg.from_client
-    way = "to the server" if from_client else "to the client"
     refs = (copy.seg.ref,), (arrival.seg.ref,)
     client_refs, server_refs = refs if from_client else refs[::-1]
     if cause == NETWORK or clock is None:
@@ -168,7 +168,8 @@ def _slow_path(
         return TwoVerdict(NETWORK, "high_rtt", confidence, sentence, [*losses.summary(scene)], settle, parts)
     late = step.end_ns - step.start_ns
     what = losses.named(scene, copy, from_client)[0]
-    sentence = f"{what} was on its way {way} for {span(late)} longer than the fastest packet"
+    to = side_of(not from_client)
+    sentence = f"{what} was on its way to the {to} for {span(late)} longer than the fastest packet"
     if late > RETRANSMITTED_NS and not _is_repeated(scene):
         # Whoever waits so long for an ACK sends again: without that a clock may have been set.
         confidence = at_most(confidence, MEDIUM)
@@ -204,9 +205,7 @@ def _failure(scene: Scene) -> TwoVerdict:
     ]
     rank = {HIGH: 2, MEDIUM: 1, LOW: 0}
     # The capture at the side that is named knows most.
-    at_client, best = max(
-        verdicts, key=lambda item: (item[1].side == ("client" if item[0] else "server"), rank[item[1].confidence])
-    )
+    at_client, best = max(verdicts, key=lambda item: (item[1].side == side_of(item[0]), rank[item[1].confidence]))
     return _taken_over(scene, best, at_client, {})
 
 
@@ -215,14 +214,14 @@ def _without_clock(scene: Scene, alone: dict[bool, Verdict | None]) -> TwoVerdic
     mine = alone[scene.seen_at_client]
     assert mine is not None
     theirs = alone[not scene.seen_at_client]
-    if theirs is not None and theirs.side == ("server" if scene.seen_at_client else "client"):
+    if theirs is not None and theirs.side == side_of(not scene.seen_at_client):
         # The other end blames itself, and it was captured there.
         return _taken_over(scene, theirs, not scene.seen_at_client, {})
     verdict = _taken_over(scene, mine, scene.seen_at_client, mine.parts)
     lacking = ""
     if is_odd(scene):
         lacking = "captures whose clocks are not set while they run"
-    elif mine.side == ("server" if scene.seen_at_client else "client"):
+    elif mine.side == side_of(not scene.seen_at_client):
         # The capture at that end might have shown it, and does not.
         lacking = f"a capture of both directions at the {mine.side}"
     if not lacking:
@@ -268,7 +267,7 @@ def _skips(case: Case) -> bool:
 
 def _turn_fact(scene: Scene, step: Step, at_client: bool) -> TwoFact:
     """What the host had, and when it sent what it owed."""
-    name = "client" if at_client else "server"
+    name = side_of(at_client)
     length = span(step.end_ns - step.start_ns)
     if not step.pieces:
         text = f"At the {name}'s end nothing was sent for {length}, and all that had been sent to it had come."
@@ -278,9 +277,9 @@ def _turn_fact(scene: Scene, step: Step, at_client: bool) -> TwoFact:
     waited = losses.named(scene, step.pieces[1], not at_client)[0] if len(step.pieces) > 1 else ""
     refs = [one.seg.ref for one in reversed(step.pieces)]
     if waited:
-        text = f"{what[0].upper()}{what[1:]} left the {name}'s own end {length} after {waited} had come there."
+        text = f"{capitalised(what)} left the {name}'s own end {length} after {waited} had come there."
     else:
-        text = f"{what[0].upper()}{what[1:]} left the {name}'s own end after {length}, in which it waited for nothing."
+        text = f"{capitalised(what)} left the {name}'s own end after {length}, in which it waited for nothing."
         refs.insert(0, scene.case.start_ref)
     return TwoFact(text, *_sides(at_client, *refs))
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pcapstall.diagnose.rules.base import several, span, times, were
+from pcapstall.diagnose.rules.base import capitalised, several, span, times, were
 from pcapstall.diagnose.segments import TIMESTAMPS_LEN
 from pcapstall.diagnose.two_ends.pieces import (
     ARRIVED,
@@ -24,14 +24,12 @@ from pcapstall.diagnose.two_ends.pieces import (
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict
 from pcapstall.diagnose.two_ends.walk import TO_CLIENT, TO_SERVER, Step
-from pcapstall.diagnose.verdict import MEDIUM, at_most
+from pcapstall.diagnose.verdict import MEDIUM, at_most, side_of
 from pcapstall.flows.flow import RETRANSMISSION
 from pcapstall.wire.segment import RST, SYN
 
 IDLE_NS: Final = 1_000_000_000
 """What a translator forgets, it forgets while nothing passes."""
-_OTHER: Final = {True: "server", False: "client"}
-_SIDE: Final = {True: "client", False: "server"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +78,9 @@ def loss(
     step = steps[0]
     thing, reason = named(scene, step.pieces[0], to_server)
     gone = [piece for piece in step.pieces if piece.partner is None]
-    came = step.pieces[-1].partner if step.pieces[-1].partner is not None else None
+    came = step.pieces[-1].partner
     spent = sum(one.end_ns - one.start_ns for one in steps)
-    to = _OTHER[to_server]
+    to = side_of(not to_server)
     if any(piece.fate == UNWATCHED for piece in gone):
         confidence = at_most(confidence, MEDIUM)
         settle = settle or f"a capture at the {to} that surely was running then"
@@ -99,7 +97,7 @@ def loss(
     refs = tuple(piece.seg.ref for piece in step.pieces)
     there = (came.seg.ref,) if came is not None else ()
     proof = TwoFact(
-        f"{_upper(thing)} left the {_SIDE[to_server]}'s end {times(len(step.pieces))}"
+        f"{capitalised(thing)} left the {side_of(to_server)}'s end {times(len(step.pieces))}"
         + (f" and came to the {to}'s once." if came is not None else f" and never came to the {to}'s."),
         *((refs, there) if to_server else (there, refs)),
     )
@@ -124,7 +122,7 @@ def summary(scene: Scene, told: Sequence[TwoFact] = ()) -> list[TwoFact]:
     is_cut = False
     for direction in (scene.crossings.to_server, scene.crossings.to_client):
         counted = tally(direction)
-        to = _OTHER[direction.from_client]
+        to = side_of(not direction.from_client)
         if counted.sent and not (counted.lost or counted.missed or counted.unwatched):
             whole.append(f"{several(counted.sent, 'segment')} to the {to}")
         is_cut = is_cut or scene.case_at(direction.from_client).history.is_cut
@@ -138,7 +136,7 @@ def summary(scene: Scene, told: Sequence[TwoFact] = ()) -> list[TwoFact]:
 
 
 def _tally_facts(direction: Direction, counted: Tally) -> list[TwoFact]:
-    to, by = _OTHER[direction.from_client], _SIDE[direction.from_client]
+    to, by = side_of(not direction.from_client), side_of(direction.from_client)
     facts: list[TwoFact] = []
     if counted.lost:
         acks = f", {counted.lost_acks} of them without payload" if counted.lost_acks else ""
@@ -170,7 +168,7 @@ def _tally_facts(direction: Direction, counted: Tally) -> list[TwoFact]:
     if foreign:
         refs = tuple(piece.seg.ref for piece in foreign)
         what = "a RST" if all(piece.flags & RST for piece in foreign) else several(len(foreign), "segment")
-        text = f"{_upper(what)} came to the {to} that never left the {by}'s end."
+        text = f"{capitalised(what)} came to the {to} that never left the {by}'s end."
         facts.append(TwoFact(text, (), refs) if direction.from_client else TwoFact(text, refs, ()))
     return facts
 
@@ -262,7 +260,3 @@ def _forgotten(scene: Scene, gone: Sequence[Piece], came: Piece | None, to_serve
         f"forgot the idle connection.",
         *(((ref, gone[0].seg.ref), ()) if to_server else ((), (ref, gone[0].seg.ref))),
     )
-
-
-def _upper(text: str) -> str:
-    return text[0].upper() + text[1:]

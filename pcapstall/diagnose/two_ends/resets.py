@@ -3,8 +3,6 @@
 The one thing about a RST that no single capture can show for certain.
 """
 
-from typing import Final
-
 from pcapstall.core.frames import file_of
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.engine import diagnose
@@ -15,11 +13,8 @@ from pcapstall.diagnose.two_ends.caps import capped
 from pcapstall.diagnose.two_ends.pieces import FOREIGN, Piece
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_of
-from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, SERVER_KERNEL
+from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, SERVER_KERNEL, side_of
 from pcapstall.wire.segment import RST
-
-_OTHER: Final = {True: "server", False: "client"}
-_SIDE: Final = {True: "client", False: "server"}
 
 
 def foreign_reset(scene: Scene) -> TwoVerdict | None:
@@ -35,8 +30,8 @@ def foreign_reset(scene: Scene) -> TwoVerdict | None:
         refs = ((piece.seg.ref,), ()) if at_client else ((), (piece.seg.ref,))
         facts = [
             TwoFact(
-                f"The RST that ended the connection came to the {_SIDE[at_client]} and never left the "
-                f"{_SIDE[by_client]}'s end{ttls}.",
+                f"The RST that ended the connection came to the {side_of(at_client)} and never left the "
+                f"{side_of(by_client)}'s end{ttls}.",
                 *refs,
             )
         ]
@@ -47,9 +42,9 @@ def foreign_reset(scene: Scene) -> TwoVerdict | None:
             "peer_reset",
             HIGH if certain and not _doubtful(scene, by_client) else MEDIUM,
             f"the RST that ended the connection was sent by something between the two ends, not by the "
-            f"{_SIDE[by_client]}" + (", and the other end got one, too" if both else ""),
+            f"{side_of(by_client)}" + (", and the other end got one, too" if both else ""),
             [*facts, *losses.summary(scene, facts)],
-            "" if certain else f"a capture at the {_SIDE[by_client]} that lacks no packets",
+            "" if certain else f"a capture at the {side_of(by_client)} that lacks no packets",
         )
     return None
 
@@ -61,7 +56,7 @@ def own_reset(scene: Scene) -> TwoVerdict | None:
         if piece is None or piece.partner is None:
             continue
         by_client = piece.seg.from_client
-        if scene.case_at(at_client).outcome.closed_by != _SIDE[by_client]:
+        if scene.case_at(at_client).outcome.closed_by != side_of(by_client):
             continue
         verdict = diagnose(scene.case_at(by_client))
         if verdict is None:
@@ -83,7 +78,7 @@ def own_reset(scene: Scene) -> TwoVerdict | None:
 
 def _whence(scene: Scene, rst: Seg) -> str:
     """Where the RST came from, as far as the place of the capture nearer to its sender tells."""
-    side, other = _SIDE[rst.from_client], _OTHER[rst.from_client]
+    side, other = side_of(rst.from_client), side_of(not rst.from_client)
     at_host = scene.case_at(rst.from_client).captured_at(rst.from_client)
     if at_host or (not rst.from_client and _is_servers_host(scene, rst)):
         return f"The RST left the {side}'s own end and came to the {other}: nothing on the path sent it."
@@ -125,7 +120,7 @@ def _odd_ttl(scene: Scene, rst: Piece, at_client: bool) -> str:
     if not own or rst.seg.ttl in own:
         return ""
     return (
-        f": its TTL is {rst.seg.ttl}, the {_SIDE[rst.seg.from_client]}'s is {' or '.join(map(str, sorted(own)))} here"
+        f": its TTL is {rst.seg.ttl}, the {side_of(rst.seg.from_client)}'s is {' or '.join(map(str, sorted(own)))} here"
     )
 
 
@@ -139,7 +134,7 @@ def _foreign_at_both(scene: Scene) -> bool:
 def _other_reset(scene: Scene, at_client: bool) -> TwoFact:
     direction = scene.crossings.of(at_client)
     refs = tuple(piece.seg.ref for piece in direction.foreign() if piece.flags & RST)
-    text = f"A RST that never left the {_SIDE[at_client]}'s end came to the {_OTHER[at_client]}, too."
+    text = f"A RST that never left the {side_of(at_client)}'s end came to the {side_of(not at_client)}, too."
     return TwoFact(text, (), refs) if at_client else TwoFact(text, refs, ())
 
 
