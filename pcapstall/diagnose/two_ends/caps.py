@@ -30,7 +30,7 @@ def capped(scene: Scene, confidence: str, cause: str, ends: Sequence[bool] = _BO
             if at_most(confidence, cap) != confidence or confidence == cap:
                 wanted.append(lacking)
             confidence = at_most(confidence, cap)
-    if scene.pair.way == BY_RANDOM and not any(scene.crossings.of(way).is_one_connection for way in (True, False)):
+    if scene.pair.way == BY_RANDOM and not any(direction.is_one_connection for direction in scene.crossings.both):
         confidence = at_most(confidence, MEDIUM)
         wanted.append("knowing what rewrites sequence numbers on the way, or ends the connection there (a proxy)")
     return confidence, "" if confidence == HIGH else " and ".join(dict.fromkeys(wanted))

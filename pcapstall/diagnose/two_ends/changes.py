@@ -42,7 +42,7 @@ def translations(pair: Pair) -> list[str]:
 def rewrites(crossings: Crossings) -> list[str]:
     """What headers and options show, from segments that were captured at both ends."""
     found = _hops(crossings)
-    for direction in (crossings.to_server, crossings.to_client):
+    for direction in crossings.both:
         way = _way(direction)
         both = [(piece, piece.partner) for piece in direction.sent if piece.partner is not None]
         if both and not direction.ids_kept and any(one.ip_id > 0 for one, _ in both):
@@ -59,7 +59,7 @@ def rewrites(crossings: Crossings) -> list[str]:
 def _hops(crossings: Crossings) -> list[str]:
     """How many routers there are, by how much the TTL falls."""
     ways: dict[str, str] = {}
-    for direction in (crossings.to_server, crossings.to_client):
+    for direction in crossings.both:
         falls = {
             piece.seg.ttl - piece.partner.seg.ttl
             for piece in direction.sent

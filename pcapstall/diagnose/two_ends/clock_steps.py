@@ -9,7 +9,7 @@ from pcapstall.diagnose.rules.base import span
 from pcapstall.diagnose.ticks import fits_no_rate
 from pcapstall.diagnose.two_ends.clock import misfit_ns
 from pcapstall.diagnose.two_ends.scene import Scene, samples_of
-from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict
+from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_at
 from pcapstall.diagnose.verdict import CAPTURE, LOW, MEDIUM, side_of
 
 _SETTLES = "captures whose clocks are not set while they run"
@@ -43,11 +43,11 @@ def _by_timestamps(scene: Scene) -> TwoVerdict | None:
             ):
                 continue
             side = side_of(at_client)
-            refs = (before.ref, after.ref)
-            fact = TwoFact(
+            fact = fact_at(
+                at_client,
                 f"Between these segments of the {side} its TCP timestamps went on by {after.tsval - before.tsval}, "
                 f"which is not what {span(after.ns - before.ns)} make.",
-                *((refs, ()) if at_client else ((), refs)),
+                (before.ref, after.ref),
             )
             return TwoVerdict(
                 CAPTURE,

@@ -20,7 +20,7 @@ from pcapstall.diagnose.two_ends.fates import RETRANSMITTED_NS
 from pcapstall.diagnose.two_ends.resets import foreign_reset, own_reset
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.stages import walk_stage
-from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_of
+from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_at, fact_of
 from pcapstall.diagnose.two_ends.walk import LOSS, TO_CLIENT, TO_SERVER, Step, Walk
 from pcapstall.diagnose.verdict import (
     CLIENT_KERNEL,
@@ -141,7 +141,7 @@ def _network(scene: Scene, walk: Walk, cause: str, parts: Mapping[str, int]) -> 
     steps = [step for step in walk.of(cause) if step.why == LOSS] if cause in (TO_SERVER, TO_CLIENT) else []
     whole = sum(step.end_ns - step.start_ns for step in walk.of(cause))
     lost = sum(step.end_ns - step.start_ns for step in steps)
-    certain = all(scene.crossings.of(way).certain for way in (True, False)) or not steps
+    certain = all(direction.certain for direction in scene.crossings.both) or not steps
     wanted, settle = capped(scene, HIGH if certain else MEDIUM, cause)
     if not certain:
         settle = settle or "IP IDs or TCP timestamps, which tell repetitions apart"
@@ -157,8 +157,6 @@ def _slow_path(
     step = walk.of(cause)[0]
     copy, arrival = step.pieces[0], step.pieces[-1]
     from_client = copy.seg.from_client
-    refs = (copy.seg.ref,), (arrival.seg.ref,)
-    client_refs, server_refs = refs if from_client else refs[::-1]
     if cause == NETWORK or clock is None:
         fastest = clock.fastest_ns if clock is not None else None
         told = f": no packet was there and back in less than {span(fastest)}" if fastest else ""
@@ -175,22 +173,19 @@ def _slow_path(
         confidence = at_most(confidence, MEDIUM)
         settle = settle or "captures whose clocks are not set while they run"
     error = clock.error_at(scene.pair.client.first_ns) - clock.fastest_ns // 2
-    fact = TwoFact(
+    fact = fact_at(
+        from_client,
         f"It left one end and came to the other {span(late)} later than the fastest packet of this direction would have"
         + (f", give or take {span(error)}." if error > 0 else "."),
-        client_refs,
-        server_refs,
+        (copy.seg.ref,),
+        (arrival.seg.ref,),
     )
     return TwoVerdict(cause, "high_rtt", confidence, sentence, [fact, *losses.summary(scene)], settle, parts)
 
 
 def _is_repeated(scene: Scene) -> bool:
     """Whether anything was sent again."""
-    return any(
-        piece.seg.kind == RETRANSMISSION
-        for direction in (scene.crossings.to_server, scene.crossings.to_client)
-        for piece in direction.sent
-    )
+    return any(piece.seg.kind == RETRANSMISSION for direction in scene.crossings.both for piece in direction.sent)
 
 
 def _failure(scene: Scene) -> TwoVerdict:
@@ -271,7 +266,7 @@ def _turn_fact(scene: Scene, step: Step, at_client: bool) -> TwoFact:
     length = span(step.end_ns - step.start_ns)
     if not step.pieces:
         text = f"At the {name}'s end nothing was sent for {length}, and all that had been sent to it had come."
-        return TwoFact(text, *_sides(at_client, scene.case.start_ref))
+        return fact_at(at_client, text, (scene.case.start_ref,))
     piece = step.pieces[0]
     what = losses.named(scene, piece, at_client)[0]
     waited = losses.named(scene, step.pieces[1], not at_client)[0] if len(step.pieces) > 1 else ""
@@ -281,8 +276,4 @@ def _turn_fact(scene: Scene, step: Step, at_client: bool) -> TwoFact:
     else:
         text = f"{capitalised(what)} left the {name}'s own end after {length}, in which it waited for nothing."
         refs.insert(0, scene.case.start_ref)
-    return TwoFact(text, *_sides(at_client, *refs))
-
-
-def _sides(at_client: bool, *refs: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return (refs, ()) if at_client else ((), refs)
+    return fact_at(at_client, text, refs)

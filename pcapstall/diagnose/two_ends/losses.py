@@ -22,7 +22,7 @@ from pcapstall.diagnose.two_ends.pieces import (
     Piece,
 )
 from pcapstall.diagnose.two_ends.scene import Scene
-from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict
+from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_at
 from pcapstall.diagnose.two_ends.walk import TO_CLIENT, TO_SERVER, Step
 from pcapstall.diagnose.verdict import MEDIUM, at_most, side_of
 from pcapstall.flows.flow import RETRANSMISSION
@@ -94,12 +94,12 @@ def loss(
         sentence = f"{thing} {_was_lost(gone, came, spent, to)}"
     if 2 * spent < scene.case.length_ns:
         sentence += f", which is {span(spent)} of the {span(scene.case.length_ns)}"
-    refs = tuple(piece.seg.ref for piece in step.pieces)
-    there = (came.seg.ref,) if came is not None else ()
-    proof = TwoFact(
+    proof = fact_at(
+        to_server,
         f"{capitalised(thing)} left the {side_of(to_server)}'s end {times(len(step.pieces))}"
         + (f" and came to the {to}'s once." if came is not None else f" and never came to the {to}'s."),
-        *((refs, there) if to_server else (there, refs)),
+        (piece.seg.ref for piece in step.pieces),
+        (came.seg.ref,) if came is not None else (),
     )
     told = [fact for fact in (proof, hole, _forgotten(scene, gone, came, to_server)) if fact is not None]
     return TwoVerdict(
@@ -120,7 +120,7 @@ def summary(scene: Scene, told: Sequence[TwoFact] = ()) -> list[TwoFact]:
     facts: list[TwoFact] = []
     whole: list[str] = []
     is_cut = False
-    for direction in (scene.crossings.to_server, scene.crossings.to_client):
+    for direction in scene.crossings.both:
         counted = tally(direction)
         to = side_of(not direction.from_client)
         if counted.sent and not (counted.lost or counted.missed or counted.unwatched):
@@ -141,20 +141,20 @@ def _tally_facts(direction: Direction, counted: Tally) -> list[TwoFact]:
     if counted.lost:
         acks = f", {counted.lost_acks} of them without payload" if counted.lost_acks else ""
         facts.append(
-            _at_sender(
-                direction,
+            fact_at(
+                direction.from_client,
                 f"Of {several(counted.sent, 'segment')} to the {to} {len(counted.lost)} {were(len(counted.lost))} "
                 f"lost{acks}.",
-                counted.lost,
+                (piece.seg.ref for piece in counted.lost),
             )
         )
     if counted.spurious:
         count = len(counted.spurious)
         facts.append(
-            _at_sender(
-                direction,
+            fact_at(
+                direction.from_client,
                 f"{several(count, 'retransmission')} to the {to} {were(count)} spurious: an earlier copy had come.",
-                counted.spurious,
+                (piece.seg.ref for piece in counted.spurious),
             )
         )
     if counted.missed:
@@ -166,21 +166,15 @@ def _tally_facts(direction: Direction, counted: Tally) -> list[TwoFact]:
         )
     foreign = [piece for piece in counted.foreign if not piece.is_bare_ack]
     if foreign:
-        refs = tuple(piece.seg.ref for piece in foreign)
         what = "a RST" if all(piece.flags & RST for piece in foreign) else several(len(foreign), "segment")
         text = f"{capitalised(what)} came to the {to} that never left the {by}'s end."
-        facts.append(TwoFact(text, (), refs) if direction.from_client else TwoFact(text, refs, ()))
+        facts.append(fact_at(not direction.from_client, text, (piece.seg.ref for piece in foreign)))
     return facts
 
 
 def _is_told(fact: TwoFact, known: set[tuple[bool, int]]) -> bool:
     refs = {(True, ref) for ref in fact.client_refs} | {(False, ref) for ref in fact.server_refs}
     return bool(refs) and refs <= known
-
-
-def _at_sender(direction: Direction, text: str, pieces: Sequence[Piece]) -> TwoFact:
-    refs = tuple(piece.seg.ref for piece in pieces)
-    return TwoFact(text, refs, ()) if direction.from_client else TwoFact(text, (), refs)
 
 
 def _is_spurious(piece: Piece, direction: Direction) -> bool:
@@ -239,10 +233,9 @@ def _black_hole(scene: Scene, gone: Sequence[Piece], to_server: bool) -> TwoFact
     if any(piece.seg.payload_len >= full for piece in data) or not later:
         return None
     largest = max(later, key=lambda piece: piece.seg.payload_len)
-    refs = tuple(piece.seg.ref for piece in gone)
     least = min(piece.seg.payload_len for piece in gone)
     text = f"Segments with {least} bytes or more were lost each time; one with {largest.seg.payload_len} bytes came."
-    return TwoFact(text, *((refs, (largest.seg.ref,)) if to_server else ((largest.seg.ref,), refs)))
+    return fact_at(to_server, text, (piece.seg.ref for piece in gone), (largest.seg.ref,))
 
 
 def _forgotten(scene: Scene, gone: Sequence[Piece], came: Piece | None, to_server: bool) -> TwoFact | None:
@@ -254,9 +247,9 @@ def _forgotten(scene: Scene, gone: Sequence[Piece], came: Piece | None, to_serve
     ]
     if not before or gone[0].ns - before[-1].ns < IDLE_NS:
         return None
-    ref = before[-1].ref
-    return TwoFact(
+    return fact_at(
+        to_server,
         f"Nothing had passed for {span(gone[0].ns - before[-1].ns)} before: consistent with a NAT or a firewall that "
         f"forgot the idle connection.",
-        *(((ref, gone[0].seg.ref), ()) if to_server else ((), (ref, gone[0].seg.ref))),
+        (before[-1].ref, gone[0].seg.ref),
     )

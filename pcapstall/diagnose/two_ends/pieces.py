@@ -107,6 +107,11 @@ class Crossings:
     to_client: Direction
     shift: Shift = field(default_factory=Shift)
 
+    @property
+    def both(self) -> tuple[Direction, Direction]:
+        """What the client sent, and what the server did."""
+        return self.to_server, self.to_client
+
     def of(self, from_client: bool) -> Direction:
         """What one side sent."""
         return self.to_server if from_client else self.to_client

@@ -12,7 +12,7 @@ from pcapstall.diagnose.two_ends import losses
 from pcapstall.diagnose.two_ends.caps import capped
 from pcapstall.diagnose.two_ends.pieces import FOREIGN, Piece
 from pcapstall.diagnose.two_ends.scene import Scene
-from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_of
+from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_at, fact_of
 from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, SERVER_KERNEL, side_of
 from pcapstall.wire.segment import RST
 
@@ -27,12 +27,12 @@ def foreign_reset(scene: Scene) -> TwoVerdict | None:
         ttls = _odd_ttl(scene, piece, at_client)
         both = _foreign_at_both(scene)
         certain = piece.fate == FOREIGN and (bool(ttls) or both)
-        refs = ((piece.seg.ref,), ()) if at_client else ((), (piece.seg.ref,))
         facts = [
-            TwoFact(
+            fact_at(
+                at_client,
                 f"The RST that ended the connection came to the {side_of(at_client)} and never left the "
                 f"{side_of(by_client)}'s end{ttls}.",
-                *refs,
+                (piece.seg.ref,),
             )
         ]
         if both:
@@ -62,8 +62,7 @@ def own_reset(scene: Scene) -> TwoVerdict | None:
         if verdict is None:
             return None
         left, came = (piece, piece.partner) if by_client == at_client else (piece.partner, piece)
-        refs = (left.seg.ref,), (came.seg.ref,)
-        fact = TwoFact(_whence(scene, left.seg), *(refs if by_client else refs[::-1]))
+        fact = fact_at(by_client, _whence(scene, left.seg), (left.seg.ref,), (came.seg.ref,))
         facts = [fact, *(fact_of(one, by_client) for one in verdict.evidence), *losses.summary(scene)]
         cause, confidence, sentence, settle = verdict.cause, verdict.confidence, verdict.sentence, verdict.would_settle
         named = verdict.named_side
@@ -106,7 +105,7 @@ def _ending_reset(scene: Scene, at_client: bool) -> Piece | None:
     refused = case.outcome.tcp == REFUSED
     if not case.outcome.failed or (case.outcome.close_kind != "rst" and not refused):
         return None
-    for direction in (scene.crossings.to_server, scene.crossings.to_client):
+    for direction in scene.crossings.both:
         for piece in direction.sent if direction.from_client == at_client else direction.came:
             if piece.flags & RST and piece.ns == case.outcome.close_ns:
                 return piece
@@ -125,17 +124,13 @@ def _odd_ttl(scene: Scene, rst: Piece, at_client: bool) -> str:
 
 
 def _foreign_at_both(scene: Scene) -> bool:
-    return all(
-        any(piece.flags & RST for piece in direction.foreign())
-        for direction in (scene.crossings.to_server, scene.crossings.to_client)
-    )
+    return all(any(piece.flags & RST for piece in direction.foreign()) for direction in scene.crossings.both)
 
 
 def _other_reset(scene: Scene, at_client: bool) -> TwoFact:
     direction = scene.crossings.of(at_client)
-    refs = tuple(piece.seg.ref for piece in direction.foreign() if piece.flags & RST)
     text = f"A RST that never left the {side_of(at_client)}'s end came to the {side_of(not at_client)}, too."
-    return TwoFact(text, (), refs) if at_client else TwoFact(text, refs, ())
+    return fact_at(not at_client, text, (piece.seg.ref for piece in direction.foreign() if piece.flags & RST))
 
 
 def _doubtful(scene: Scene, at_client: bool) -> bool:

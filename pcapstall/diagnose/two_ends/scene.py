@@ -170,7 +170,7 @@ class Scene:
 def samples_of(crossings: Crossings) -> list[Sample]:
     """Each packet that was captured at both ends."""
     found: list[Sample] = []
-    for direction in (crossings.to_server, crossings.to_client):
+    for direction in crossings.both:
         if not direction.certain:
             continue
         for piece in direction.sent:

@@ -3,7 +3,7 @@
 Plain frozen values, made by `judge` and shown by the report.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pcapstall.diagnose.verdict import SIDES, Fact
@@ -41,6 +41,12 @@ class TwoVerdict:
         return SIDES[self.cause.removesuffix("_to_server").removesuffix("_to_client")]
 
 
+def fact_at(at_client: bool, text: str, refs: Iterable[int], elsewhere: Iterable[int] = ()) -> TwoFact:
+    """A sentence with frames of one end's capture, and with those of the other's."""
+    here, there = tuple(refs), tuple(elsewhere)
+    return TwoFact(text, here, there) if at_client else TwoFact(text, there, here)
+
+
 def fact_of(fact: Fact, at_client: bool) -> TwoFact:
     """A fact of one end's capture."""
-    return TwoFact(fact.text, fact.refs, ()) if at_client else TwoFact(fact.text, (), fact.refs)
+    return fact_at(at_client, fact.text, fact.refs)
