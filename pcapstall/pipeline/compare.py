@@ -16,7 +16,7 @@ from pcapstall.core.times import format_span, format_utc
 from pcapstall.diagnose.two_ends import order
 from pcapstall.diagnose.two_ends.clock import Clock, Sample, clock_of
 from pcapstall.diagnose.two_ends.pairing import Pair, Pairing, pair_flows
-from pcapstall.diagnose.two_ends.scene import Scene, Span, event_samples, is_unrepeated, samples_of
+from pcapstall.diagnose.two_ends.scene import Scene, Span, event_samples, is_unrepeated
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.table import FlowSink, FlowTable
 from pcapstall.pipeline.analysis import Analysis, Options, analyse, follow
@@ -137,7 +137,7 @@ def _refine(together: Together) -> None:
         sample
         for pair in together.pairing.pairs
         if pair.client.note_count and pair.server.note_count
-        for sample in samples_of(together.scene(pair).crossings)
+        for sample in together.scene(pair).samples
     ]
     together.clock = clock_of([*together.samples, *crossed]) or together.clock
     exact = [pair for pair in together.pairing.pairs if is_unrepeated(pair)]

@@ -5,7 +5,7 @@ its departure here, each packet back that it is at least so much (Cristian 1989)
 some line of time with a drift that clocks can have; when none fits, no offset is claimed.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,6 +33,37 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class _Bounds:
+    """What samples say of the offset, as points of time and offset: of each side only those that can bound a line."""
+
+    origin_ns: int
+    """Client time that all are told from."""
+    uppers: tuple[tuple[int, int], ...]
+    lowers: tuple[tuple[int, int], ...]
+
+    @property
+    def are_of_both_ways(self) -> bool:
+        """Whether each direction has a sample."""
+        return bool(self.uppers and self.lowers)
+
+    def least_upper(self, drift_ppb: int) -> int:
+        """The highest line of this rate that no sample contradicts, where it is at the origin."""
+        return min(bound - at * drift_ppb // _BILLION for at, bound in self.uppers)
+
+    def most_lower(self, drift_ppb: int) -> int:
+        """The lowest one."""
+        return max(bound - at * drift_ppb // _BILLION for at, bound in self.lowers)
+
+    def margin(self, drift_ppb: int) -> int:
+        """How much room they leave for a line of this rate; negative when none fits."""
+        return self.least_upper(drift_ppb) - self.most_lower(drift_ppb)
+
+    def best_drift(self) -> int:
+        """The rate with the most room."""
+        return _argmax(self.margin, -DRIFT_MAX_PPB, DRIFT_MAX_PPB)
+
+
+@dataclass(frozen=True, slots=True)
 class Clock:
     """The line that lies midway between all bounds, and how far another one that fits may lie from it."""
 
@@ -45,14 +76,19 @@ class Clock:
     fastest_ns: int
     """The fastest way there and the fastest way back, together: no packet was faster."""
     samples: int
-    _uppers: tuple[tuple[int, int], ...]
-    _lowers: tuple[tuple[int, int], ...]
+    _bounds: _Bounds
     _drifts: tuple[int, int]
     """The rates of all lines that fit lie between these."""
 
     def offset_at(self, client_ns: int) -> int:
         """What to add to the client's time to have the server's."""
         return self.offset_ns + (client_ns - self.origin_ns) * self.drift_ppb // _BILLION
+
+    def mapped(self, ns: int, of_client: bool, for_client: bool) -> int:
+        """A stamp of one end, by the clock of that end or of the other."""
+        if of_client == for_client:
+            return ns
+        return self.to_server(ns) if of_client else self.to_client(ns)
 
     def to_server(self, client_ns: int) -> int:
         """Client time as the server's clock has it."""
@@ -68,8 +104,8 @@ class Clock:
         `DRIFT_MAX_PPB`."""
         at = client_ns - self.origin_ns
         low, high = self._drifts
-        highest = _largest(lambda drift: _least(self._uppers, drift) + at * drift // _BILLION, low, high)
-        lowest = -_largest(lambda drift: -_most(self._lowers, drift) - at * drift // _BILLION, low, high)
+        highest = _largest(lambda drift: self._bounds.least_upper(drift) + at * drift // _BILLION, low, high)
+        lowest = -_largest(lambda drift: -self._bounds.most_lower(drift) - at * drift // _BILLION, low, high)
         offset = self.offset_at(client_ns)
         return max(highest - offset, offset - lowest, self.fastest_ns // 2)
 
@@ -79,56 +115,34 @@ class Clock:
         return max(0, (rest if sample.to_server else -rest) - self.fastest_ns // 2)
 
 
-def clock_of(samples: Iterable[Sample], slack_ns: int = 2 * STAMP_NS) -> Clock | None:
+def clock_of(samples: Iterable[Sample]) -> Clock | None:
     """The clock that all samples fit; None when none does, or when one direction has no sample."""
     found = list(samples)
-    origin, uppers, lowers = _bounds(found, slack_ns)
-    if not uppers or not lowers:
+    bounds = _bounds_of(found)
+    if not bounds.are_of_both_ways:
         return None
-
-    def margin(drift: int) -> int:
-        return _least(uppers, drift) - _most(lowers, drift)
-
-    best = _argmax(margin, -DRIFT_MAX_PPB, DRIFT_MAX_PPB)
+    margin, best = bounds.margin, bounds.best_drift()
     if margin(best) < 0:
         return None
-    low = _edge(margin, best, -DRIFT_MAX_PPB)
-    high = _edge(margin, best, DRIFT_MAX_PPB)
-    times = [at for at, _ in (*uppers, *lowers)]
+    drifts = _edge(margin, best, -DRIFT_MAX_PPB), _edge(margin, best, DRIFT_MAX_PPB)
+    times = [at for at, _ in (*bounds.uppers, *bounds.lowers)]
     lasts = max(times) - min(times) >= DRIFT_SHOWS_NS
     drift = 0 if margin(0) >= 0 and (not lasts or 2 * margin(0) >= margin(best)) else best
-    middle = (_least(uppers, drift) + _most(lowers, drift)) // 2
-    return Clock(
-        origin, middle, drift, margin(drift), len(found), tuple(uppers), tuple(lowers), (min(low, high), max(low, high))
-    )
+    middle = (bounds.least_upper(drift) + bounds.most_lower(drift)) // 2
+    return Clock(bounds.origin_ns, middle, drift, margin(drift), len(found), bounds, drifts)
 
 
-def misfit_ns(samples: Iterable[Sample], slack_ns: int = 2 * STAMP_NS) -> int:
+def misfit_ns(samples: Iterable[Sample]) -> int:
     """By how much samples contradict every clock, at least; 0 when there is one that they fit, or a direction lacks."""
-    _, uppers, lowers = _bounds(list(samples), slack_ns)
-    if not uppers or not lowers:
-        return 0
-
-    def margin(drift: int) -> int:
-        return _least(uppers, drift) - _most(lowers, drift)
-
-    return max(0, -margin(_argmax(margin, -DRIFT_MAX_PPB, DRIFT_MAX_PPB)))
+    bounds = _bounds_of(list(samples))
+    return max(0, -bounds.margin(bounds.best_drift())) if bounds.are_of_both_ways else 0
 
 
-def _bounds(found: list[Sample], slack_ns: int) -> tuple[int, list[tuple[int, int]], list[tuple[int, int]]]:
-    """The time that all are told from, and what bounds the offset from above and from below."""
+def _bounds_of(found: list[Sample]) -> _Bounds:
     origin = min((sample.client_ns for sample in found), default=0)
-    uppers = [(s.client_ns - origin, s.bound_ns + slack_ns // 2) for s in found if s.to_server]
-    lowers = [(s.client_ns - origin, s.bound_ns - slack_ns // 2) for s in found if not s.to_server]
-    return origin, _hull(uppers, lower=True), _hull(lowers, lower=False)
-
-
-def _least(points: Sequence[tuple[int, int]], drift: int) -> int:
-    return min(bound - at * drift // _BILLION for at, bound in points)
-
-
-def _most(points: Sequence[tuple[int, int]], drift: int) -> int:
-    return max(bound - at * drift // _BILLION for at, bound in points)
+    uppers = [(s.client_ns - origin, s.bound_ns + STAMP_NS) for s in found if s.to_server]
+    lowers = [(s.client_ns - origin, s.bound_ns - STAMP_NS) for s in found if not s.to_server]
+    return _Bounds(origin, tuple(_hull(uppers, lower=True)), tuple(_hull(lowers, lower=False)))
 
 
 def _argmax(value: Callable[[int], int], low: int, high: int) -> int:

@@ -7,8 +7,7 @@ from itertools import pairwise
 
 from pcapstall.diagnose.rules.base import span
 from pcapstall.diagnose.ticks import fits_no_rate
-from pcapstall.diagnose.two_ends.clock import misfit_ns
-from pcapstall.diagnose.two_ends.scene import Scene, samples_of
+from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_at
 from pcapstall.diagnose.verdict import CAPTURE, LOW, MEDIUM, side_of
 
@@ -18,15 +17,6 @@ _SETTLES = "captures whose clocks are not set while they run"
 def clock_step(scene: Scene) -> TwoVerdict | None:
     """The verdict on an interval that a step of a clock makes; None when nothing says so."""
     return _by_timestamps(scene) or _by_packets(scene)
-
-
-def is_odd(scene: Scene) -> bool:
-    """Whether the clocks of the two captures moved against each other during this connection, by more than drift."""
-    return _misfit(scene) > 0
-
-
-def _misfit(scene: Scene) -> int:
-    return misfit_ns(samples_of(scene.crossings))
 
 
 def _by_timestamps(scene: Scene) -> TwoVerdict | None:
@@ -64,14 +54,14 @@ def _by_timestamps(scene: Scene) -> TwoVerdict | None:
 def _by_packets(scene: Scene) -> TwoVerdict | None:
     """Packets of this connection came before they left, whatever the offset of the clocks."""
     case = scene.case
-    misfit = _misfit(scene)
-    if 2 * misfit < case.length_ns:
+    misfit_ns = scene.misfit_ns
+    if 2 * misfit_ns < case.length_ns:
         return None
     return TwoVerdict(
         CAPTURE,
         "clock_step",
         LOW,
-        f"the clocks of the two captures moved against each other by {span(misfit)} during this connection: one of "
+        f"the clocks of the two captures moved against each other by {span(misfit_ns)} during this connection: one of "
         f"them was set, and the {span(case.length_ns)} may be no more than that",
         [TwoFact("With any one offset of the clocks, packets of this connection came before they left.")],
         _SETTLES,

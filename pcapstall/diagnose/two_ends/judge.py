@@ -15,7 +15,7 @@ from pcapstall.diagnose.rules.turns import owed
 from pcapstall.diagnose.turn import prove
 from pcapstall.diagnose.two_ends import losses
 from pcapstall.diagnose.two_ends.caps import capped
-from pcapstall.diagnose.two_ends.clock_steps import clock_step, is_odd
+from pcapstall.diagnose.two_ends.clock_steps import clock_step
 from pcapstall.diagnose.two_ends.fates import RETRANSMITTED_NS
 from pcapstall.diagnose.two_ends.resets import foreign_reset, own_reset
 from pcapstall.diagnose.two_ends.scene import Scene
@@ -214,7 +214,7 @@ def _without_clock(scene: Scene, alone: dict[bool, Verdict | None]) -> TwoVerdic
         return _taken_over(scene, theirs, not scene.seen_at_client, {})
     verdict = _taken_over(scene, mine, scene.seen_at_client, mine.parts)
     lacking = ""
-    if is_odd(scene):
+    if scene.misfit_ns > 0:
         lacking = "captures whose clocks are not set while they run"
     elif mine.side == side_of(not scene.seen_at_client):
         # The capture at that end might have shown it, and does not.

@@ -11,7 +11,7 @@ from typing import Final
 from pcapstall.core.seq import seq_diff
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import AGES_NS, Seg, overlaps
-from pcapstall.diagnose.two_ends.clock import Clock, Sample, clock_of
+from pcapstall.diagnose.two_ends.clock import Clock, Sample, clock_of, misfit_ns
 from pcapstall.diagnose.two_ends.crossings import cross
 from pcapstall.diagnose.two_ends.pairing import Pair
 from pcapstall.diagnose.two_ends.pieces import Crossings, Piece, Shift
@@ -41,9 +41,7 @@ class Line:
 
     def at(self, at_client: bool, ns: int) -> int:
         """A stamp of one end."""
-        if at_client == self.of_client:
-            return ns
-        return self.clock.to_server(ns) if at_client else self.clock.to_client(ns)
+        return self.clock.mapped(ns, at_client, self.of_client)
 
     def fastest_way_ns(self, to_server: bool) -> int:
         """How long the fastest packet of a direction was on its way: half of both, for the line lies midway. Only the
@@ -69,11 +67,21 @@ class Scene:
         return cross(self.client.history, self.server.history, self._shift, self._floor, self)
 
     @cached_property
+    def samples(self) -> list[Sample]:
+        """Its packets at both ends, of directions in which each was told from its repetitions."""
+        return _samples_of(self.crossings)
+
+    @cached_property
+    def misfit_ns(self) -> int:
+        """By how much the clocks of the two captures moved against each other during this connection, beyond drift."""
+        return misfit_ns(self.samples)
+
+    @cached_property
     def line(self) -> Line | None:
         """The times of both ends on the line of the end that shows the stall."""
         if self.clock is not None:
             return Line(self.clock, self.seen_at_client, True)
-        own = clock_of(samples_of(self.crossings))
+        own = clock_of(self.samples)
         return Line(own, self.seen_at_client, False) if own is not None else None
 
     @property
@@ -160,14 +168,10 @@ class Scene:
         return overlaps(self.gaps[at_client], case.flow.first_ns, case.outcome.close_ns or case.flow.last_ns)
 
     def _mapped(self, at_client: bool, ns: int, by_client: bool) -> int | None:
-        if self.clock is None:
-            return None
-        if at_client == by_client:
-            return ns
-        return self.clock.to_client(ns) if at_client else self.clock.to_server(ns)
+        return self.clock.mapped(ns, by_client, at_client) if self.clock is not None else None
 
 
-def samples_of(crossings: Crossings) -> list[Sample]:
+def _samples_of(crossings: Crossings) -> list[Sample]:
     """Each packet that was captured at both ends."""
     found: list[Sample] = []
     for direction in crossings.both:

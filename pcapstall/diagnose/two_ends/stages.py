@@ -91,9 +91,7 @@ def _local_end(scene: Scene, at_client: bool, case: Case) -> int:
     """The end of the interval by the clock of one end."""
     line = scene.line
     assert line is not None
-    if at_client == scene.seen_at_client:
-        return int(case.end_ns)
-    return line.clock.to_client(case.end_ns) if at_client else line.clock.to_server(case.end_ns)
+    return line.clock.mapped(case.end_ns, line.of_client, at_client)
 
 
 def never_came(scene: Scene, from_client: bool, end_ns: int) -> list[Piece]:
