@@ -5,10 +5,12 @@ Plain frozen values. The rules beside this module make them and the report shows
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 # cause, and the names of parts
 NETWORK: Final = "network"
+TO_SERVER: Final = "network_to_server"
+TO_CLIENT: Final = "network_to_client"
 CLIENT_PROCESS: Final = "client_process"
 SERVER_PROCESS: Final = "server_process"
 CLIENT_KERNEL: Final = "client_kernel"
@@ -26,10 +28,12 @@ HIGH: Final = "high"
 MEDIUM: Final = "medium"
 LOW: Final = "low"
 
-_RANK: Final = {HIGH: 2, MEDIUM: 1, LOW: 0}
+RANK: Final = {HIGH: 2, MEDIUM: 1, LOW: 0}
 
 SIDES: Final[Mapping[str, str | None]] = {
     NETWORK: NETWORK,
+    TO_SERVER: NETWORK,
+    TO_CLIENT: NETWORK,
     CLIENT_PROCESS: CLIENT,
     CLIENT_KERNEL: CLIENT,
     SERVER_PROCESS: SERVER,
@@ -47,7 +51,7 @@ def side_of(is_client: bool) -> str:
 
 def at_most(confidence: str, cap: str) -> str:
     """The lower of two confidences."""
-    return confidence if _RANK[confidence] <= _RANK[cap] else cap
+    return confidence if RANK[confidence] <= RANK[cap] else cap
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +63,23 @@ class Fact:
     """The frames that show it (core.frames)."""
 
 
+FactT = TypeVar("FactT", covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The conclusion about one flow."""
+class Conclusion(Generic[FactT]):
+    """What is concluded about one connection, from one capture or from one at each end."""
 
     cause: str
     reason: str
     confidence: str
     sentence: str
     """The whole verdict in one sentence, without a full stop."""
-    evidence: Sequence[Fact] = ()
+    evidence: Sequence[FactT] = ()
     would_settle: str = ""
     """What would make it certain; empty when it is."""
     parts: Mapping[str, int] = field(default_factory=dict)
-    """What the stalled interval is made of; they add up to it. Empty when nothing stalled."""
+    """What the stalled interval is made of; they add up to it. Empty when nothing stalled, or cannot be told."""
     named_side: str | None = None
     """The side, where the cause alone does not name it; empty for both or none."""
 
@@ -80,3 +87,8 @@ class Verdict:
     def side(self) -> str | None:
         """client, server, network or None."""
         return (self.named_side or None) if self.named_side is not None else SIDES[self.cause]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(Conclusion[Fact]):
+    """The conclusion about one flow of one capture."""

@@ -21,7 +21,7 @@ from pcapstall.diagnose.two_ends.resets import foreign_reset, own_reset
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.stages import walk_stage
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_at, fact_of
-from pcapstall.diagnose.two_ends.walk import LOSS, TO_CLIENT, TO_SERVER, Step, Walk
+from pcapstall.diagnose.two_ends.walk import LOSS, Step, Walk
 from pcapstall.diagnose.verdict import (
     CLIENT_KERNEL,
     CLIENT_PROCESS,
@@ -29,9 +29,12 @@ from pcapstall.diagnose.verdict import (
     LOW,
     MEDIUM,
     NETWORK,
+    RANK,
     SERVER_KERNEL,
     SERVER_PROCESS,
     SIDES,
+    TO_CLIENT,
+    TO_SERVER,
     UNKNOWN,
     Verdict,
     at_most,
@@ -198,9 +201,8 @@ def _failure(scene: Scene) -> TwoVerdict:
         for at_client in (True, False)
         if (verdict := diagnose(scene.case_at(at_client))) is not None
     ]
-    rank = {HIGH: 2, MEDIUM: 1, LOW: 0}
     # The capture at the side that is named knows most.
-    at_client, best = max(verdicts, key=lambda item: (item[1].side == side_of(item[0]), rank[item[1].confidence]))
+    at_client, best = max(verdicts, key=lambda item: (item[1].side == side_of(item[0]), RANK[item[1].confidence]))
     return _taken_over(scene, best, at_client, {})
 
 

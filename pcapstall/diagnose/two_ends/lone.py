@@ -12,8 +12,7 @@ from pcapstall.diagnose.rules.base import times
 from pcapstall.diagnose.two_ends.clock import Clock
 from pcapstall.diagnose.two_ends.scene import Span
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_of
-from pcapstall.diagnose.two_ends.walk import TO_SERVER
-from pcapstall.diagnose.verdict import MEDIUM
+from pcapstall.diagnose.verdict import MEDIUM, TO_SERVER
 
 
 def judge_lone(case: Case, at_client: bool) -> TwoVerdict | None:
@@ -27,7 +26,7 @@ def judge_lone(case: Case, at_client: bool) -> TwoVerdict | None:
         verdict.confidence,
         verdict.sentence,
         [fact_of(fact, at_client) for fact in verdict.evidence],
-        verdict.would_settle or "",
+        verdict.would_settle,
         named_side=verdict.named_side,
     )
 

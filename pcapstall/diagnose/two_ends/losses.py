@@ -23,8 +23,8 @@ from pcapstall.diagnose.two_ends.pieces import (
 )
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_at
-from pcapstall.diagnose.two_ends.walk import TO_CLIENT, TO_SERVER, Step
-from pcapstall.diagnose.verdict import MEDIUM, at_most, side_of
+from pcapstall.diagnose.two_ends.walk import Step
+from pcapstall.diagnose.verdict import MEDIUM, TO_CLIENT, TO_SERVER, at_most, side_of
 from pcapstall.flows.flow import RETRANSMISSION
 from pcapstall.wire.segment import RST, SYN
 

@@ -3,10 +3,10 @@
 Plain frozen values, made by `judge` and shown by the report.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from pcapstall.diagnose.verdict import SIDES, Fact
+from pcapstall.diagnose.verdict import Conclusion, Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,26 +19,8 @@ class TwoFact:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoVerdict:
-    """The conclusion about one connection."""
-
-    cause: str
-    """A cause, or for the network the way: network_to_server, network_to_client."""
-    reason: str
-    confidence: str
-    sentence: str
-    evidence: Sequence[TwoFact] = ()
-    would_settle: str = ""
-    parts: Mapping[str, int] = field(default_factory=dict)
-    """What the interval is made of; they add up to it. Empty when nothing stalled, or the clocks do not agree."""
-    named_side: str | None = None
-
-    @property
-    def side(self) -> str | None:
-        """client, server, network or None."""
-        if self.named_side is not None:
-            return self.named_side or None
-        return SIDES[self.cause.removesuffix("_to_server").removesuffix("_to_client")]
+class TwoVerdict(Conclusion[TwoFact]):
+    """The conclusion about one connection at both ends: the network's part may have a direction."""
 
 
 def fact_at(at_client: bool, text: str, refs: Iterable[int], elsewhere: Iterable[int] = ()) -> TwoFact:

@@ -12,11 +12,18 @@ from typing import Final, Protocol
 from pcapstall.diagnose.segments import overlaps
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.two_ends.pieces import ARRIVED, MISSED, UNNOTED, Crossings, Piece
-from pcapstall.diagnose.verdict import CLIENT_KERNEL, CLIENT_PROCESS, NETWORK, SERVER_KERNEL, SERVER_PROCESS, UNKNOWN
+from pcapstall.diagnose.verdict import (
+    CLIENT_KERNEL,
+    CLIENT_PROCESS,
+    NETWORK,
+    SERVER_KERNEL,
+    SERVER_PROCESS,
+    TO_CLIENT,
+    TO_SERVER,
+    UNKNOWN,
+)
 from pcapstall.wire.segment import ACK, RST, SYN
 
-TO_SERVER: Final = "network_to_server"
-TO_CLIENT: Final = "network_to_client"
 LOSS: Final = "loss"
 DELAY: Final = "delay"
 HOPS_MAX: Final = 256
