@@ -140,6 +140,16 @@ class Case:
         return self.surroundings.unread.between(self.client_address, self.server_address, self.start_ns, self.end_ns)
 
     @property
+    def lacks_packets(self) -> bool:
+        """Whether bytes that a side acknowledged, or had by SACK, are not in the capture."""
+        return misses_bytes(self.flow.client()) or misses_bytes(self.flow.server()) or self.history.sacks_unseen()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether its capture says itself that packets are missing, or that its clock jumped."""
+        return file_of(self.flow.first_ref) in self.surroundings.doubtful_files
+
+    @property
     def server_port(self) -> int:
         """Where the connection was opened to."""
         return int.from_bytes(self.key[-2:], "big")
@@ -189,9 +199,9 @@ class Case:
             found.append((MEDIUM, "a capture that goes on until the connection ends"))
         if self.point == capture_point.UNKNOWN and not (anywhere and self.point_confidence is None):
             found.append((MEDIUM, "knowing where the capture was taken (--at)"))
-        if misses_bytes(self.flow.client()) or misses_bytes(self.flow.server()) or self.history.sacks_unseen():
+        if self.lacks_packets:
             found.append((MEDIUM, "a capture that lacks no packets"))
-        elif file_of(self.flow.first_ref) in self.surroundings.doubtful_files:
+        elif self.is_doubtful:
             found.append((MEDIUM, "a capture that dropped no packets and whose clock did not step"))
         if self.unread:
             found.append((MEDIUM, "a capture in which every packet between these hosts can be read"))

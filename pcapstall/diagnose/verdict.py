@@ -3,7 +3,7 @@
 Plain frozen values. The rules beside this module make them and the report shows them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
@@ -61,6 +61,16 @@ class Fact:
     text: str
     refs: tuple[int, ...] = ()
     """The frames that show it (core.frames)."""
+
+
+def within(confidence: str, caps: Iterable[tuple[str, str]]) -> tuple[str, list[str]]:
+    """``confidence`` lowered to the least of ``caps``, and what is lacking by those that it met on the way."""
+    lacking: list[str] = []
+    for cap, wish in caps:
+        if at_most(cap, confidence) == cap:
+            lacking.append(wish)
+        confidence = at_most(confidence, cap)
+    return confidence, lacking
 
 
 FactT = TypeVar("FactT", covariant=True)

@@ -10,7 +10,7 @@ from typing import Final
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.split import split
-from pcapstall.diagnose.verdict import CLIENT, HIGH, Fact, Verdict, at_most
+from pcapstall.diagnose.verdict import CLIENT, HIGH, Fact, Verdict, within
 
 FAILURE: Final = "failure"
 """The stage of a flow that failed and did not stall."""
@@ -53,12 +53,8 @@ def conclude(
 
     ``anywhere``: the conclusion is the same wherever the capture was taken.
     """
-    wanted = [would_settle] if would_settle else []
-    final = confidence
-    for cap, lacking in case.caps(anywhere):
-        if at_most(final, cap) != final or (final == cap and cap != HIGH):
-            wanted.append(lacking)
-        final = at_most(final, cap)
+    final, lacking = within(confidence, case.caps(anywhere))
+    wanted = [would_settle, *lacking] if would_settle else lacking
     if parts is None:
         parts = split(case.start_ns, case.end_ns, (), cause) if case.stalled else {}
     settle = "" if final == HIGH else " and ".join(dict.fromkeys(wanted)) or _other_end(cause)

@@ -6,30 +6,25 @@ The limits that hold for all verdicts on two captures; what the verdicts are is 
 from collections.abc import Sequence
 from typing import Final
 
-from pcapstall.core.frames import file_of
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import History
-from pcapstall.diagnose.sight import misses_bytes
 from pcapstall.diagnose.two_ends.pairing import BY_RANDOM
 from pcapstall.diagnose.two_ends.scene import Scene
-from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most, side_of
+from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most, side_of, within
 
 _BOTH: Final = (True, False)
 
 
 def capped(scene: Scene, confidence: str, cause: str, ends: Sequence[bool] = _BOTH) -> tuple[str, str]:
     """``confidence`` within what the captures at ``ends`` allow (True for the client's), and what would lift it."""
-    wanted: list[str] = []
+    caps: list[tuple[str, str]] = []
     for at_client in ends:
-        case, where = scene.case_at(at_client), side_of(at_client)
-        caps = _caps(case, where, cause, case is scene.case)
+        case = scene.case_at(at_client)
+        caps += _caps(case, side_of(at_client), cause, case is scene.case)
         if scene.is_cut_in_interval(at_client):
             caps.append((MEDIUM, "captures of this connection alone"))
-        for cap, lacking in caps:
-            if at_most(confidence, cap) != confidence or confidence == cap:
-                wanted.append(lacking)
-            confidence = at_most(confidence, cap)
+    confidence, wanted = within(confidence, caps)
     if scene.pair.way == BY_RANDOM and not any(direction.is_one_connection for direction in scene.crossings.both):
         confidence = at_most(confidence, MEDIUM)
         wanted.append("knowing what rewrites sequence numbers on the way, or ends the connection there (a proxy)")
@@ -39,18 +34,12 @@ def capped(scene: Scene, confidence: str, cause: str, ends: Sequence[bool] = _BO
 def _caps(case: Case, where: str, cause: str, decides: bool) -> list[tuple[str, str]]:
     """The most that a verdict can be by what one end's capture lacks, and what that is."""
     found: list[tuple[str, str]] = []
-    flow = case.flow
     away = capture_point.SERVER if where == "client" else capture_point.CLIENT
     if case.point in (capture_point.MIDDLE, away) and cause.startswith(where):
         found.append((MEDIUM, f"a capture at the {where} itself"))
-    if (
-        misses_bytes(flow.client())
-        or misses_bytes(flow.server())
-        or case.history.sacks_unseen()
-        or _acknowledges_unseen(case.history)
-    ):
+    if case.lacks_packets or _acknowledges_unseen(case.history):
         found.append((MEDIUM, f"a capture at the {where} that lacks no packets"))
-    elif file_of(flow.first_ref) in case.surroundings.doubtful_files:
+    elif case.is_doubtful:
         found.append((MEDIUM, f"a capture at the {where} that dropped no packets and whose clock did not step"))
     if case.outcome.one_sided:
         found.append((LOW if decides else MEDIUM, f"a capture of both directions at the {where}"))

@@ -3,7 +3,6 @@
 The one thing about a RST that no single capture can show for certain.
 """
 
-from pcapstall.core.frames import file_of
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.engine import diagnose
 from pcapstall.diagnose.outcome import REFUSED
@@ -40,7 +39,7 @@ def foreign_reset(scene: Scene) -> TwoVerdict | None:
         return TwoVerdict(
             NETWORK,
             "peer_reset",
-            HIGH if certain and not _doubtful(scene, by_client) else MEDIUM,
+            HIGH if certain and not scene.case_at(by_client).is_doubtful else MEDIUM,
             f"the RST that ended the connection was sent by something between the two ends, not by the "
             f"{side_of(by_client)}" + (", and the other end got one, too" if both else ""),
             [*facts, *losses.summary(scene, facts)],
@@ -131,9 +130,3 @@ def _other_reset(scene: Scene, at_client: bool) -> TwoFact:
     direction = scene.crossings.of(at_client)
     text = f"A RST that never left the {side_of(at_client)}'s end came to the {side_of(not at_client)}, too."
     return fact_at(not at_client, text, (piece.seg.ref for piece in direction.foreign() if piece.flags & RST))
-
-
-def _doubtful(scene: Scene, at_client: bool) -> bool:
-    """Whether the capture at the end that should have sent it lacks packets."""
-    case = scene.case_at(at_client)
-    return file_of(case.flow.first_ref) in case.surroundings.doubtful_files
