@@ -8,7 +8,7 @@ from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.finding import LATE_ACCEPT, LATE_READ, SLOW_HANDLING, Finding, WrittenEarly
 from pcapstall.diagnose.process.scene import Scene, StraceFact, union_ns
 from pcapstall.diagnose.process.sender import not_traced
-from pcapstall.diagnose.process.stages import ACCEPTED, READ, WRITTEN, add_up, tried_in_time
+from pcapstall.diagnose.process.stages import ACCEPTED, READ, WRITTEN, add_up, tried_in_time, written_early
 from pcapstall.diagnose.process.trust import Limits
 from pcapstall.diagnose.verdict import MEDIUM
 from pcapstall.strace.call_names import ACCEPTS, POLLS, READS, WRITES
@@ -37,15 +37,9 @@ def judge_receiver(scene: Scene) -> Finding | WrittenEarly | str:
         write = writes[0] if scene.case.stalled == "ch_sh" else writes[-1]
     if write is None and not scene.case.is_open:
         return not_traced(scene, "the answer left, and no call that wrote it is in the trace")
-    if write is not None and scene.end_ns - write.start_ns > max(scene.length_ns // 2, scene.pad_ns):
-        fact = scene.fact(f"The process wrote its answer {scene.after(write.start_ns)} into the interval.", write.line)
-        return WrittenEarly(
-            f"the process had written its answer after {scene.after(write.start_ns)}",
-            int(write.start_ns),
-            [fact],
-            add_up(scene, [(WRITTEN, int(write.start_ns) - begin)], True),
-            [tried_in_time(int(write.start_ns), scene, True)],
-        )
+    early = written_early(scene, "its answer", int(write.start_ns), int(write.line)) if write is not None else None
+    if early is not None:
+        return early
     until = int(write.start_ns) if write is not None else scene.end_ns
     accepted = scene.socket.created if scene.socket.listener is not None else None
     accepted_ns = int(accepted.end_ns) if accepted is not None else -1

@@ -24,6 +24,7 @@ from pcapstall.diagnose.process.stages import (
     event_times,
     tried_events,
     tried_in_time,
+    written_early,
 )
 from pcapstall.diagnose.process.trust import Limits, set_limits
 from pcapstall.diagnose.rules import base
@@ -52,16 +53,8 @@ def judge_sender(scene: Scene) -> Finding | WrittenEarly | str:
         return "what was written in it is not what was owed"
     if write is None and not scene.case.is_open:
         return not_traced(scene, "the bytes left, and no call that wrote them is in the trace")
-    if write is not None and scene.end_ns - write.start_ns > max(scene.length_ns // 2, scene.pad_ns):
-        fact = scene.fact(f"The process wrote the bytes {scene.after(write.start_ns)} into the interval.", write.line)
-        return WrittenEarly(
-            f"the process had written the bytes after {scene.after(write.start_ns)}",
-            write.start_ns,
-            [fact],
-            add_up(scene, [(WRITTEN, write.start_ns - scene.begin_ns)], True),
-            [tried_in_time(write.start_ns, scene, True)],
-        )
-    return _stages(scene, write)
+    early = written_early(scene, "the bytes", write.start_ns, write.line) if write is not None else None
+    return early or _stages(scene, write)
 
 
 def not_traced(scene: Scene, why: str) -> Finding:

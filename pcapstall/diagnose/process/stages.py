@@ -10,7 +10,13 @@ from typing import Final
 
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.engine import Tried
-from pcapstall.diagnose.process.finding import EPOLL_NOT_WAITED, EVENT_NOT_ACTED_ON, NO_EVENT_DELIVERED, NOT_WRITTEN
+from pcapstall.diagnose.process.finding import (
+    EPOLL_NOT_WAITED,
+    EVENT_NOT_ACTED_ON,
+    NO_EVENT_DELIVERED,
+    NOT_WRITTEN,
+    WrittenEarly,
+)
 from pcapstall.diagnose.process.scene import Scene, union_ns
 from pcapstall.strace.window import KEPT, UNKNOWN, YES, Wait
 
@@ -127,6 +133,19 @@ def tried_in_time(written_ns: int | None, scene: Scene, held: bool) -> Tried:
     if written_ns is None:
         return Tried(IN_TIME, held, "no call that wrote what was owed is in it")
     return Tried(IN_TIME, held, f"what was owed was written {scene.after(written_ns)} into the interval")
+
+
+def written_early(scene: Scene, what: str, start_ns: int, line: int) -> WrittenEarly | None:
+    """The process wrote what it owed at ``start_ns``: None when that is not in the interval's first half."""
+    if scene.end_ns - start_ns <= max(scene.length_ns // 2, scene.pad_ns):
+        return None
+    return WrittenEarly(
+        f"the process had written {what} after {scene.after(start_ns)}",
+        start_ns,
+        [scene.fact(f"The process wrote {what} {scene.after(start_ns)} into the interval.", line)],
+        add_up(scene, [(WRITTEN, start_ns - scene.begin_ns)], True),
+        [tried_in_time(start_ns, scene, True)],
+    )
 
 
 def tried_events(times: EventTimes | None, held: str, late_ns: int) -> list[Tried]:
