@@ -16,7 +16,7 @@ from pcapstall.diagnose.process.scene import ANSWER_STAGES, HELLO_STAGES, Proces
 from pcapstall.diagnose.process.sender import judge_sender, not_traced
 from pcapstall.diagnose.process.threads import threads_of
 from pcapstall.diagnose.process.trust import limits
-from pcapstall.diagnose.rules.base import conclude
+from pcapstall.diagnose.rules.base import capture_at, conclude
 from pcapstall.diagnose.rules.facts import late_hello, timer
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.verdict import (
@@ -153,7 +153,7 @@ def _not_the_process(case: Case, verdict: Verdict, scene: Scene, found: WrittenE
     else:
         cause = NETWORK
         reason = "client_hello_loss" if scene.match.end.sends_hello else "server_hello_loss"
-        wish = "a capture at the client" if is_client else "a capture at the server"
+        wish = capture_at(scene.match.end.side)
         if scene.offset is None or scene.offset.error_ns is None:
             confidence, cause = LOW, UNKNOWN
     late = format_span(scene.end_ns - found.written_ns)

@@ -103,6 +103,7 @@ def _stages(scene: Scene, write: Write | None) -> Finding:
     else:
         times = event_times(scene, until, waits, registered_ns)
         finding = _by_events(scene, write, until, times, waits)
+        finding.stages = by_events(scene, times, write is not None)
         finding.tried = tried_events(times, finding.reason, finding.late_ns)
     finding.tried.insert(0, tried_in_time(write.start_ns if write is not None else None, scene, False))
     if write is not None:
@@ -122,12 +123,9 @@ def _by_events(scene: Scene, write: Write | None, until: int, times: EventTimes,
     elif longest == times.waited_ns and waits:
         found = _no_event(scene, waits, event, longest)
     else:
-        found = _not_written(scene, write, until)
-        found.stages = by_events(scene, times, write is not None)
-        return found
+        return _not_written(scene, write, until)
     if longest * 2 < until - scene.begin_ns:
         found.limits.append((MEDIUM, "nothing: several stages were late, this one the most"))
-    found.stages = by_events(scene, times, write is not None)
     return found
 
 

@@ -22,7 +22,7 @@ from pcapstall.diagnose.outcome import (
     RESET_DURING_HANDSHAKE,
 )
 from pcapstall.diagnose.rules import facts
-from pcapstall.diagnose.rules.base import AT_SERVER, Judgement, conclude, refs, span
+from pcapstall.diagnose.rules.base import AT_SERVER, Judgement, capture_at, conclude, refs, span
 from pcapstall.diagnose.rules.plaintext import what_it_speaks
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.verdict import (
@@ -200,7 +200,7 @@ def reset(case: Case) -> Judgement:
         f"the {side} reset the connection {_when(case)}"
         + ("" if there else f"; whether the {side} or something on the path sent the RST cannot be told from here"),
         [Fact(f"The {side}'s RST.", refs(half.rst_ref)), facts.place(case)],
-        f"the {side}'s log" if there else f"a capture at the {side}",
+        f"the {side}'s log" if there else capture_at(side),
     )
 
 
