@@ -7,6 +7,7 @@ from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.rules.base import refs, several, span
+from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.verdict import Fact, side_of
 from pcapstall.wire.icmp import ICMP_FRAGMENTATION_NEEDED, ICMP_UNREACHABLE, ICMPV6_PACKET_TOO_BIG
 from pcapstall.wire.tls_reader import NEVER
@@ -81,6 +82,14 @@ def too_big(case: Case, from_client: bool) -> Fact | None:
         room = f"; the next link takes {error.mtu} bytes" if error.mtu else ""
         return Fact(f"ICMP says that packets of the {side} are too big{room}.", refs(error.ref))
     return None
+
+
+def odd_ttl(case: Case, rst: Seg) -> str:
+    """How the TTL of a RST differs from that of its side's other segments, for a sentence; empty when it does not."""
+    own = {seg.ttl for seg in case.history.of(rst.from_client) if not seg.is_rst and seg.ttl > 0}
+    if not own or rst.ttl in own:
+        return ""
+    return f"its TTL is {rst.ttl}, the {side_of(rst.from_client)}'s is {' or '.join(map(str, sorted(own)))}"
 
 
 def timer(case: Case, *, silence_is_cause: bool = True) -> str:

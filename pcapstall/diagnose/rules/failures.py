@@ -77,9 +77,11 @@ def foreign_rst(case: Case) -> Judgement:
     """A RST whose TTL is not that of the side that it claims to come from."""
     for from_client in (False, True):
         segs = case.history.of(from_client)
-        own = {seg.ttl for seg in segs if not seg.is_rst and seg.ttl}
         rst = next((seg for seg in segs if seg.is_rst), None)
-        if rst is None or not own or rst.ttl in own or not _ends(case, rst):
+        if rst is None or not _ends(case, rst):
+            continue
+        odd = facts.odd_ttl(case, rst)
+        if not odd:
             continue
         side = side_of(from_client)
         return conclude(
@@ -87,8 +89,7 @@ def foreign_rst(case: Case) -> Judgement:
             NETWORK,
             "peer_reset",
             MEDIUM,
-            f"the RST that ended the connection was sent by something else on the path, not by the {side}: its TTL is "
-            f"{rst.ttl}, the {side}'s is {' or '.join(map(str, sorted(own)))}",
+            f"the RST that ended the connection was sent by something else on the path, not by the {side}: {odd}",
             [
                 Fact(
                     f"TTL {rst.ttl}{', IP ID 0' if rst.ip_id == 0 else ''} of the RST, against the TTL of the "

@@ -6,6 +6,7 @@ The one thing about a RST that no single capture can show for certain.
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.engine import diagnose
 from pcapstall.diagnose.outcome import REFUSED
+from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.two_ends import losses
 from pcapstall.diagnose.two_ends.caps import capped
@@ -23,26 +24,26 @@ def foreign_reset(scene: Scene) -> TwoVerdict | None:
         if piece is None or piece.seg.from_client == at_client or piece.partner is not None:
             continue
         by_client = piece.seg.from_client
-        ttls = _odd_ttl(scene, piece, at_client)
+        odd = facts.odd_ttl(scene.case_at(at_client), piece.seg)
         both = _foreign_at_both(scene)
-        certain = piece.fate == FOREIGN and (bool(ttls) or both)
-        facts = [
+        certain = piece.fate == FOREIGN and (bool(odd) or both)
+        told = [
             fact_at(
                 at_client,
                 f"The RST that ended the connection came to the {side_of(at_client)} and never left the "
-                f"{side_of(by_client)}'s end{ttls}.",
+                f"{side_of(by_client)}'s end" + (f": {odd} here." if odd else "."),
                 (piece.seg.ref,),
             )
         ]
         if both:
-            facts.append(_other_reset(scene, at_client))
+            told.append(_other_reset(scene, at_client))
         return TwoVerdict(
             NETWORK,
             "peer_reset",
             HIGH if certain and not scene.case_at(by_client).is_doubtful else MEDIUM,
             f"the RST that ended the connection was sent by something between the two ends, not by the "
             f"{side_of(by_client)}" + (", and the other end got one, too" if both else ""),
-            [*facts, *losses.summary(scene, facts)],
+            [*told, *losses.summary(scene, told)],
             "" if certain else f"a capture at the {side_of(by_client)} that lacks no packets",
         )
     return None
@@ -62,7 +63,7 @@ def own_reset(scene: Scene) -> TwoVerdict | None:
             return None
         left, came = (piece, piece.partner) if by_client == at_client else (piece.partner, piece)
         fact = fact_at(by_client, _whence(scene, left.seg), (left.seg.ref,), (came.seg.ref,))
-        facts = [fact, *(fact_of(one, by_client) for one in verdict.evidence), *losses.summary(scene)]
+        told = [fact, *(fact_of(one, by_client) for one in verdict.evidence), *losses.summary(scene)]
         cause, confidence, sentence, settle = verdict.cause, verdict.confidence, verdict.sentence, verdict.would_settle
         named = verdict.named_side
         if scene.client.outcome.tcp == REFUSED and _is_servers_host(scene, left.seg):
@@ -70,7 +71,7 @@ def own_reset(scene: Scene) -> TwoVerdict | None:
             sentence = "the server's own host answered the SYN with RST: nothing listens there, or its firewall refuses"
         confidence, lacking = capped(scene, confidence, cause, (by_client,))
         settle = "" if confidence == HIGH else settle or lacking
-        return TwoVerdict(cause, verdict.reason, confidence, sentence, facts, settle, {}, named)
+        return TwoVerdict(cause, verdict.reason, confidence, sentence, told, settle, {}, named)
     return None
 
 
@@ -109,17 +110,6 @@ def _ending_reset(scene: Scene, at_client: bool) -> Piece | None:
             if piece.flags & RST and piece.ns == case.outcome.close_ns:
                 return piece
     return None
-
-
-def _odd_ttl(scene: Scene, rst: Piece, at_client: bool) -> str:
-    """Its TTL, where that is not its side's; empty otherwise."""
-    segs = scene.case_at(at_client).history.of(rst.seg.from_client)
-    own = {seg.ttl for seg in segs if not seg.is_rst and seg.ttl > 0}
-    if not own or rst.seg.ttl in own:
-        return ""
-    return (
-        f": its TTL is {rst.seg.ttl}, the {side_of(rst.seg.from_client)}'s is {' or '.join(map(str, sorted(own)))} here"
-    )
 
 
 def _foreign_at_both(scene: Scene) -> bool:
