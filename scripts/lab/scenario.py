@@ -174,10 +174,12 @@ class Lab:
         recorder = recorders.tcpdump(namespace, self.out / file, *options, device=device, expression=expression)
         self._captures.append(recorder)
 
-    def capture_both(self, client: Namespace, server: Namespace, *options: str) -> None:
+    def capture_both(
+        self, client: Namespace, server: Namespace, *options: str, expression: str = recorders.EXPRESSION
+    ) -> None:
         """Record at both hosts."""
-        self.capture(client, "capture.pcap", *options)
-        self.capture(server, "capture_server.pcap", *options)
+        self.capture(client, "capture.pcap", *options, expression=expression)
+        self.capture(server, "capture_server.pcap", *options, expression=expression)
 
     def dumpcap(self, namespace: Namespace, file: str, *options: str, devices: Sequence[str] = ("eth0",)) -> None:
         """Record with dumpcap into a file of the scenario until the run ends."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from lab.namespaces import Namespace
+from lab.packets import Packet
 from lab.scenario import CLIENT, SERVER, STAGE, Lab, Program
 
 NAME = "server.example"
@@ -72,6 +74,30 @@ def tls_server(
 def tls_client(lab: Lab, client: Namespace, *options: str, address: str = f"{SERVER}:443", **files: str) -> Program:
     """Start the lab's own TLS client."""
     return lab.start(client, "tls_client.py", "--connect", address, "--ca", CA, *options, **files)
+
+
+def slow_names(lab: Lab, client: Namespace, server: Namespace, address: str = SERVER) -> None:
+    """Let the server's host answer the client's DNS queries after 2.5 s, and record both ends with DNS."""
+    client.resolver(address)
+    lab.start(server, "dns_server.py", "--listen", address, "--address", SERVER, "--answer-after", "2.5").wait_for(
+        "listening"
+    )
+    lab.capture_both(client, server, expression="tcp or udp port 53")
+
+
+def from_port(port: int, matches: Callable[[Packet], bool]) -> Callable[[Packet], bool]:
+    """Match packets of the flow from a client port."""
+    return lambda packet: port in (packet.source_port, packet.destination_port) and matches(packet)
+
+
+def is_client_hello(packet: Packet) -> bool:
+    """Match the beginning of a ClientHello."""
+    return packet.is_client_hello
+
+
+def is_syn_ack(packet: Packet) -> bool:
+    """Match a SYN-ACK."""
+    return packet.is_syn_ack
 
 
 def flow(port: int) -> str:

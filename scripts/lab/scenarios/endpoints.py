@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from lab.scenario import SERVER, Check, Lab, scenario
-from lab.scenarios.common import NAME, curl, nginx, tls_client, tls_server
+from lab.scenarios.common import NAME, curl, nginx, slow_names, tls_client, tls_server
 from lab.scenarios.preambles import send_mail, smtp_server
 
 _SLOW = "slow.example"
@@ -166,14 +166,8 @@ not_written, blocked_in_syscall (poll on the resolver's socket).""",
 def client_waits_for_dns(lab: Lab) -> None:
     """The lab's own client, server and name server."""
     client, server = lab.two_hosts(one_way_s=0.005)
-    client.resolver(SERVER)
     tls_server(lab, server)
-    lab.start(server, "dns_server.py", "--listen", SERVER, "--address", SERVER, "--answer-after", "2.5").wait_for(
-        "listening"
-    )
-    expression = "tcp or udp port 53"
-    lab.capture(client, "capture.pcap", expression=expression)
-    lab.capture(server, "capture_server.pcap", expression=expression)
+    slow_names(lab, client, server)
     tls_client(lab, client).wait()
     tls_client(lab, client, "--resolve", "api.example", trace="client.strace").wait()
 

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from lab.packets import Packet, reset
 from lab.router import Delivery, Mirror, Rule, Side, drop, forward
 from lab.scenario import CLIENT, SERVER, SERVER6, Check, Lab, scenario
-from lab.scenarios.common import NAME, curl, nginx, tls_client, tls_server
+from lab.scenarios.common import NAME, curl, from_port, is_client_hello, is_syn_ack, nginx, tls_client, tls_server
 
 _MTU_OF_PATH = 1400
 
 
-def _from_port(port: int, matches: Callable[[Packet], bool]) -> Callable[[Packet], bool]:
-    """Match packets of the flow from a client port."""
-    return lambda packet: port in (packet.source_port, packet.destination_port) and matches(packet)
-
-
 def _is_syn(packet: Packet) -> bool:
     return packet.is_syn
-
-
-def _is_syn_ack(packet: Packet) -> bool:
-    return packet.is_syn_ack
-
-
-def _is_client_hello(packet: Packet) -> bool:
-    return packet.is_client_hello
 
 
 def _is_server_hello(packet: Packet) -> bool:
@@ -62,8 +49,8 @@ cause unknown, medium. At the server the first SYN is not there: nothing to blam
 )
 def syn_lost(lab: Lab) -> None:
     """Rules on SYNs."""
-    _run(lab, [Rule(Side.CLIENT, _from_port(41001, _is_syn), drop, count=1),
-               Rule(Side.CLIENT, _from_port(41002, _is_syn), drop, count=2)], 41001, 41002)  # fmt: skip
+    _run(lab, [Rule(Side.CLIENT, from_port(41001, _is_syn), drop, count=1),
+               Rule(Side.CLIENT, from_port(41002, _is_syn), drop, count=2)], 41001, 41002)  # fmt: skip
 
 
 @scenario(
@@ -86,8 +73,8 @@ server: the SYN was answered at once and the answer repeated.""",
 )  # fmt: skip
 def syn_ack_lost(lab: Lab) -> None:
     """Rules on SYN-ACKs."""
-    _run(lab, [Rule(Side.SERVER, _from_port(41001, _is_syn_ack), drop, count=1),
-               Rule(Side.SERVER, _from_port(41002, _is_syn_ack), drop, count=3)], 41001, 41002)  # fmt: skip
+    _run(lab, [Rule(Side.SERVER, from_port(41001, is_syn_ack), drop, count=1),
+               Rule(Side.SERVER, from_port(41002, is_syn_ack), drop, count=3)], 41001, 41002)  # fmt: skip
 
 
 @scenario(
@@ -108,8 +95,8 @@ show that copies were lost before the capture. The second flow is no stall.""",
 )
 def client_hello_lost(lab: Lab) -> None:
     """Rules on ClientHellos."""
-    _run(lab, [Rule(Side.CLIENT, _from_port(41001, _is_client_hello), drop, count=4),
-               Rule(Side.CLIENT, _from_port(41002, _is_client_hello), drop, count=1)], 41001, 41002)  # fmt: skip
+    _run(lab, [Rule(Side.CLIENT, from_port(41001, is_client_hello), drop, count=4),
+               Rule(Side.CLIENT, from_port(41002, is_client_hello), drop, count=1)], 41001, 41002)  # fmt: skip
 
 
 @scenario(
@@ -130,7 +117,7 @@ a gap in the server's IP IDs tells it from a slow server, else medium with what 
 )
 def server_hello_lost(lab: Lab) -> None:
     """A rule on ServerHellos."""
-    _run(lab, [Rule(Side.SERVER, _from_port(41001, _is_server_hello), drop, count=4)], 41001)
+    _run(lab, [Rule(Side.SERVER, from_port(41001, _is_server_hello), drop, count=4)], 41001)
 
 
 @scenario(
@@ -196,7 +183,7 @@ sent by something else on the path, medium.""",
 )
 def injected_rst(lab: Lab) -> None:
     """A rule on one ClientHello."""
-    _run(lab, [Rule(Side.CLIENT, _from_port(41001, _is_client_hello), _inject_resets)], 41001)
+    _run(lab, [Rule(Side.CLIENT, from_port(41001, is_client_hello), _inject_resets)], 41001)
 
 
 class _ForgetfulNat:
@@ -291,7 +278,7 @@ IP IDs run on. The lost SYN: seen here, not answered.""",
 )
 def middle(lab: Lab) -> None:
     """A mirror port within the router's delay."""
-    client, server = lab.two_hosts([Rule(Side.CLIENT, _from_port(41001, _is_syn), drop, count=1)], one_way_s=0.02)
+    client, server = lab.two_hosts([Rule(Side.CLIENT, from_port(41001, _is_syn), drop, count=1)], one_way_s=0.02)
     monitor = lab.namespace("monitor")
     assert lab.router is not None
     lab.router.mirrors = [Mirror(monitor, "span0", from_client_s=0.005)]

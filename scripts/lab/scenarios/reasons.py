@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from lab.packets import ACK, Packet
 from lab.router import Rule, Side, drop, late
 from lab.scenario import SERVER, SERVER6, Check, Lab, scenario
-from lab.scenarios.common import CA, NAME, tls_client, tls_server
+from lab.scenarios.common import CA, NAME, from_port, is_client_hello, is_syn_ack, slow_names, tls_client, tls_server
 
 _SLOW = "slow.example"
 
 
-def _of(port: int, matches: Callable[[Packet], bool]) -> Callable[[Packet], bool]:
-    """Match packets of the flow from a client port."""
-    return lambda packet: port in (packet.source_port, packet.destination_port) and matches(packet)
-
-
 def _is_bare_ack(packet: Packet) -> bool:
     return packet.has(ACK) and not packet.payload
-
-
-def _is_hello(packet: Packet) -> bool:
-    return packet.is_client_hello
-
-
-def _is_syn_ack(packet: Packet) -> bool:
-    return packet.is_syn_ack
 
 
 @scenario(
@@ -54,9 +40,9 @@ ack_loss, network; the server's answer came 0.3 s later still.""",
 def ack_lost(lab: Lab) -> None:
     """Rules on bare ACKs."""
     client, server = lab.two_hosts(
-        [Rule(Side.CLIENT, _of(41001, _is_bare_ack), drop, count=2),
-         Rule(Side.CLIENT, _of(41003, _is_bare_ack), drop, count=1),
-         Rule(Side.SERVER, _of(41002, _is_bare_ack), drop, count=4)], one_way_s=0.01,
+        [Rule(Side.CLIENT, from_port(41001, _is_bare_ack), drop, count=2),
+         Rule(Side.CLIENT, from_port(41003, _is_bare_ack), drop, count=1),
+         Rule(Side.SERVER, from_port(41002, _is_bare_ack), drop, count=4)], one_way_s=0.01,
     )  # fmt: skip
     identity = lab.certificate("server", NAME, names=[_SLOW])
     tls_server(lab, server, "--slow", f"{_SLOW}=2.2", identity=identity)
@@ -87,7 +73,10 @@ path or a slow host, which the client cannot tell.""",
 def detour(lab: Lab) -> None:
     """Rules that deliver late."""
     client, server = lab.two_hosts(
-        [Rule(Side.CLIENT, _of(41001, _is_hello), late(1.5)), Rule(Side.SERVER, _of(41002, _is_syn_ack), late(0.7))],
+        [
+            Rule(Side.CLIENT, from_port(41001, is_client_hello), late(1.5)),
+            Rule(Side.SERVER, from_port(41002, is_syn_ack), late(0.7)),
+        ],
         one_way_s=0.01,
     )
     tls_server(lab, server)
@@ -222,7 +211,9 @@ black hole.""",
 )
 def segment_lost(lab: Lab) -> None:
     """A rule on the hello's first segment."""
-    client, server = lab.two_hosts([Rule(Side.CLIENT, _of(41001, _is_hello), drop, count=4)], one_way_s=0.01)
+    client, server = lab.two_hosts(
+        [Rule(Side.CLIENT, from_port(41001, is_client_hello), drop, count=4)], one_way_s=0.01
+    )
     tls_server(lab, server)
     client.run("ip", "link", "set", "eth0", "gso_max_segs", "1", check=False)
     lab.capture_both(client, server)
@@ -247,15 +238,9 @@ was lost, but the lookup of the client's host fills the gap, and is cited.""",
 def waits_over_ipv6(lab: Lab) -> None:
     """The lab's own client, server and name server."""
     client, server = lab.two_hosts(one_way_s=0.005)
-    client.resolver(SERVER6)
-    tls_server(lab, server, address=f"[{SERVER6}]:443")
-    lab.start(server, "dns_server.py", "--listen", SERVER6, "--address", SERVER, "--answer-after", "2.5").wait_for(
-        "listening"
-    )
-    expression = "tcp or udp port 53"
-    lab.capture(client, "capture.pcap", expression=expression)
-    lab.capture(server, "capture_server.pcap", expression=expression)
     address = f"[{SERVER6}]:443"
+    tls_server(lab, server, address=address)
+    slow_names(lab, client, server, SERVER6)
     tls_client(lab, client, address=address).wait()
     tls_client(lab, client, "--resolve", "api.example", address=address).wait()
 

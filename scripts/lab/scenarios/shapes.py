@@ -199,8 +199,7 @@ def vxlan(lab: Lab) -> None:
                 remote, "dev", "eth0")  # fmt: skip
         host.ip("addr", "add", f"{inner}/24", "dev", "vxlan42")
         host.ip("link", "set", "vxlan42", "up")
-    lab.capture(client, "capture.pcap", expression="udp port 4789")
-    lab.capture(server, "capture_server.pcap", expression="udp port 4789")
+    lab.capture_both(client, server, expression="udp port 4789")
     _inside(lab, client)
 
 
@@ -224,8 +223,7 @@ def gre(lab: Lab) -> None:
         lab.start(host, "gre_tunnel.py", "--local", local, "--remote", remote).wait_for("ready")
         host.ip("addr", "add", f"{inner}/24", "dev", "gre0")
         host.ip("link", "set", "gre0", "mtu", "1476", "up")
-    lab.capture(client, "capture.pcap", expression="ip proto 47")
-    lab.capture(server, "capture_server.pcap", expression="ip proto 47")
+    lab.capture_both(client, server, expression="ip proto 47")
     _inside(lab, client)
 
 
