@@ -54,27 +54,12 @@ def answered(road: Road, at: int, *, process_ns: int = MS, finish_ns: int = MS) 
     finish(road, got + finish_ns)
 
 
-def silent(setting: Setting) -> Road:
+def late(setting: Setting, *, hello_ns: int = MS, process_ns: int = MS, finish_ns: int = MS) -> Road:
+    """Nothing is lost, and one of the two takes its time."""
     road = setting.road()
-    at = road.handshake() + setting.delay_ns
+    at = road.handshake() + hello_ns
     road.c(at, PSH | ACK, HELLO)
-    answered(road, at)
-    return road
-
-
-def slow_server(setting: Setting) -> Road:
-    road = setting.road()
-    at = road.handshake() + MS
-    road.c(at, PSH | ACK, HELLO)
-    answered(road, at, process_ns=setting.delay_ns)
-    return road
-
-
-def slow_finish(setting: Setting) -> Road:
-    road = setting.road()
-    at = road.handshake() + MS
-    road.c(at, PSH | ACK, HELLO)
-    answered(road, at, finish_ns=setting.delay_ns)
+    answered(road, at, process_ns=process_ns, finish_ns=finish_ns)
     return road
 
 
@@ -147,9 +132,9 @@ def lost_syn_ack(setting: Setting) -> Road:
 
 
 TROUBLES: dict[str, tuple[str, Callable[[Setting], Road]]] = {
-    "silent client": ("client", silent),
-    "slow server": ("server", slow_server),
-    "slow finish": ("client", slow_finish),
+    "silent client": ("client", lambda setting: late(setting, hello_ns=setting.delay_ns)),
+    "slow server": ("server", lambda setting: late(setting, process_ns=setting.delay_ns)),
+    "slow finish": ("client", lambda setting: late(setting, finish_ns=setting.delay_ns)),
     "silent client and a loss": ("client", silent_then_lost),
     "lost hello": ("network", lost_hello),
     "lost flight": ("network", lost_flight),
