@@ -6,6 +6,7 @@ Only recognition lives here: nothing is opened or decoded.
 import re
 from typing import Final
 
+from pcapstall.core.counts import several
 from pcapstall.core.words import u16_be
 
 HEAD: Final = 512
@@ -71,7 +72,7 @@ def why_not_a_capture(head: bytes) -> str:
         if head.startswith(magic):
             return f"{name}: {_CONVERT}"
     if len(head) < SHORTEST:
-        return f"not a capture: it ends after {len(head)} {'byte' if len(head) == 1 else 'bytes'}"
+        return f"not a capture: it ends after {several(len(head), 'byte')}"
     start = head[:4].hex(" ")
     for magic, name in _OTHERS:
         if head.startswith(magic):

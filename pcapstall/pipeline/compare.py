@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pcapstall.capture.captures import Captures, open_captures
 from pcapstall.capture.source import Stop
+from pcapstall.core.counts import several
 from pcapstall.core.errors import InputError, UsageError
 from pcapstall.core.garbage import without_garbage
 from pcapstall.core.times import format_span, format_utc
@@ -225,7 +226,7 @@ def _nothing_common(client: End, server: End) -> str:
         files = ", ".join(capture.file for capture in end.analysis.captures)
         flows = end.analysis.totals.flows
         lines.append(
-            f"  {files}: {flows} {'flow' if flows == 1 else 'flows'}, {format_utc(span.first_ns)} and "
+            f"  {files}: {several(flows, 'flow')}, {format_utc(span.first_ns)} and "
             f"{format_span(span.last_ns - span.first_ns)} on"
         )
     lines.append(

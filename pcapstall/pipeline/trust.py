@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pcapstall.capture.info import CaptureInfo
+from pcapstall.core.counts import several
 from pcapstall.core.times import MS
 from pcapstall.flows.kept import Limits
 from pcapstall.pipeline.collect import Collector
@@ -27,8 +28,7 @@ def capture_report(info: CaptureInfo, counts: FileCounts, missed_flows: int, fra
     parts of their packets."""
     warnings = [str(warning).removeprefix(f"{warning.file}: ") for warning in info.warnings]
     if missed_flows:
-        flows = "1 flow" if missed_flows == 1 else f"{missed_flows} flows"
-        warnings.append(f"bytes that were acknowledged are not in the capture, in {flows}")
+        warnings.append(f"bytes that were acknowledged are not in the capture, in {several(missed_flows, 'flow')}")
     if fragments:
         lack = "1 fragment of a packet lacks its" if fragments == 1 else f"{fragments} fragments of packets lack their"
         warnings.append(f"{lack} other parts, which are not in the capture: they were not read")
@@ -59,7 +59,7 @@ def bounds_reached(limits: Limits, collector: Collector) -> list[str]:
         more = "1 more flow is" if collector.beyond.flows == 1 else f"{collector.beyond.flows} more flows are"
         found.append(f"{more} counted but not shown: there are too many")
     if limits.left_unread:
-        flows = "1 flow" if limits.left_unread == 1 else f"{limits.left_unread} flows"
+        flows = several(limits.left_unread, "flow")
         found.append(f"TLS of {flows} was left unread: hellos that never became whole would take too much memory")
     return found
 

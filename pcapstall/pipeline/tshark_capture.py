@@ -17,6 +17,7 @@ import pyshark
 from pyshark.capture.capture import TSharkCrashException
 from pyshark.tshark.output_parser.tshark_xml import TsharkXmlParser
 
+from pcapstall.core.counts import several
 from pcapstall.pipeline.tshark_program import Tshark, TsharkError
 
 _DAMAGED: Final = re.compile(r"cut short|damaged|corrupt", re.IGNORECASE)
@@ -233,22 +234,23 @@ class TsharkRun:
         except _SilenceError:
             raise self._error(f"printed nothing for {self._silence_s:g} s and was ended") from None
         except _JunkError:
-            raise self._error(f"printed something else than PDML after {_packets(count)}") from None
+            raise self._error(f"printed something else than PDML after {several(count, 'packet')}") from None
         except OSError as error:
             raise self._error(f"could not be run: {error.strerror or error}") from None
         except _LEAKS as error:
-            raise self._error(f"printed what pyshark cannot read after {_packets(count)} ({error!r})") from None
+            after = several(count, "packet")
+            raise self._error(f"printed what pyshark cannot read after {after} ({error!r})") from None
 
     def _judge_end(self, returncode: int | None, stderr: str, count: int) -> None:
         if returncode == 0:
             return
         said = self._complaint(stderr)
         if returncode is None:
-            raise self._error(f"closed its output after {_packets(count)} and did not end")
+            raise self._error(f"closed its output after {several(count, 'packet')} and did not end")
         if returncode < 0:
-            raise self._error(f"crashed ({_signal_name(-returncode)}) after {_packets(count)}")
+            raise self._error(f"crashed ({_signal_name(-returncode)}) after {several(count, 'packet')}")
         if not _DAMAGED.search(said):
-            raise self._error(said or f"ended with exit status {returncode} after {_packets(count)}")
+            raise self._error(said or f"ended with exit status {returncode} after {several(count, 'packet')}")
         self.warning = said
 
     def _complaint(self, stderr: str) -> str:
@@ -261,10 +263,6 @@ class TsharkRun:
 
     def _error(self, what: str) -> TsharkError:
         return TsharkError(f"{self._path}: tshark {self._tshark.version}: {what}")
-
-
-def _packets(count: int) -> str:
-    return "1 packet" if count == 1 else f"{count} packets"
 
 
 def _signal_name(number: int) -> str:

@@ -7,6 +7,7 @@ result says so. How a condition is written is `condition_language`'s.
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pcapstall.core.counts import several
 from pcapstall.core.times import format_span
 from pcapstall.report.percentiles import Tally, percentile
 
@@ -134,9 +135,7 @@ def _measure(condition: "Condition", count: int, tally: Tally) -> _Measured:
         return _Measured(None, f"no flow has {interval}")
     value = _statistic(lengths, statistic)
     shown = str(value) if statistic == "n" else format_span(value)
-    return _Measured(
-        value, f"{condition.metric} is {shown} over {len(lengths)} {'flow' if len(lengths) == 1 else 'flows'}"
-    )
+    return _Measured(value, f"{condition.metric} is {shown} over {several(len(lengths), 'flow')}")
 
 
 def _judge(condition: "Condition", found: _Measured, before: _Measured | None = None) -> ConditionResult:

@@ -5,6 +5,7 @@ Plain text, not yet escaped; `prose` puts it below the captures and straces.
 
 from typing import Final
 
+from pcapstall.core.counts import several
 from pcapstall.core.times import HOUR, MINUTE, format_span, format_utc
 from pcapstall.report.model import LogReport
 
@@ -19,13 +20,13 @@ def log_lines(log: LogReport) -> list[str]:
     """One line for the log, and what is to be warned of."""
     label = f" ({log.label})" if log.label else ""
     unread = f" ({log.unread} without a stamp, the first is {_number(log)})" if log.unread else ""
-    facts = [_count(log.lines, "line") + unread, f"{log.about_flows} about flows"]
+    facts = [several(log.lines, "line") + unread, f"{log.about_flows} about flows"]
     clock = _clock(log)
     if clock:
         facts.append(clock)
     lines = [f"Read {log.file}{label}: {', '.join(facts)}."]
     if log.left_out:
-        lines.append(f"Warning: {log.file}: {_count(log.left_out, 'more line')} about flows, too many to be kept")
+        lines.append(f"Warning: {log.file}: {several(log.left_out, 'more line')} about flows, too many to be kept")
     if log.trouble:
         lines.append(f"Warning: {log.file}: {log.trouble}")
     return lines
@@ -39,7 +40,7 @@ def _number(log: LogReport) -> str:
 def _clock(log: LogReport) -> str:
     if log.stamps is None:
         return "no stamp in any of these" if log.about_flows else ""
-    lines = _count(log.matched_lines, "line")
+    lines = several(log.matched_lines, "line")
     source = _SOURCES.get(log.clock_source, "").format(lines=lines, s="s" if log.matched_lines == 1 else "")
     if log.clock_source == "nothing":
         return f"its stamps ({log.stamps}) cannot be placed: no line names one flow; their order is all there is"
@@ -68,7 +69,3 @@ def _zone(ns: int) -> str:
     """``UTC+05:30``."""
     hours, rest = divmod(abs(ns), HOUR)
     return f"UTC{'-' if ns < 0 else '+'}{hours:02d}:{rest // MINUTE:02d}"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from pcapstall.core.counts import several
 from pcapstall.core.times import format_ms, format_span, format_utc
 from pcapstall.report.grid import decimals
 from pcapstall.report.happening import cause_words, what_happened
@@ -63,7 +64,7 @@ def headline(report: Report, flows: Sequence[FlowReport]) -> str:
     failed = totals.failed - totals.stalled_and_failed
     if totals.flows == 0:
         if report.unfiltered_flows:
-            return f"None of {_number(report.unfiltered_flows, 'flow')} matches {_filter(report)}."
+            return f"None of {several(report.unfiltered_flows, 'flow')} matches {_filter(report)}."
         return "No TCP connection in what was read."
     if totals.stalled == 0 and failed == 0:
         return _nothing_wrong(report, flows)
@@ -76,14 +77,14 @@ def headline(report: Report, flows: Sequence[FlowReport]) -> str:
             said += f" and {failed} more failed"
     if not flows or (flows[0].stalled is None and not flows[0].failed):
         return said + "."
-    several = totals.stalled > 1 or (totals.stalled == 0 and failed > 1)
-    what = "; the worst" if several and totals.stalled else "; the first" if several else ""
+    of_many = totals.stalled > 1 or (totals.stalled == 0 and failed > 1)
+    what = "; the worst" if of_many and totals.stalled else "; the first" if of_many else ""
     return f"{said}{what}: {what_happened(flows[0])}."
 
 
 def _flows(report: Report) -> str:
     """How many flows the numbers are about: ``11 flows``, ``1 flow that matches (of 11)``."""
-    said = _number(report.totals.flows, "flow")
+    said = several(report.totals.flows, "flow")
     if report.unfiltered_flows is None:
         return said
     return f"{said} that {'matches' if report.totals.flows == 1 else 'match'} (of {report.unfiltered_flows})"
@@ -153,11 +154,11 @@ def _captures_line(report: Report) -> str:
         what = ", ".join(names)
     packets = sum(capture.packets for capture in captures)
     tcp = sum(capture.tcp_packets for capture in captures)
-    facts = [_number(packets, "packet") + ("" if tcp == packets else f" ({tcp} TCP)")]
+    facts = [several(packets, "packet") + ("" if tcp == packets else f" ({tcp} TCP)")]
     if report.unfiltered_flows is None:
-        facts.append(_number(report.totals.flows, "flow"))
+        facts.append(several(report.totals.flows, "flow"))
     else:
-        facts.append(f"{_number(report.unfiltered_flows, 'flow')}, {report.totals.flows} by {_filter(report)}")
+        facts.append(f"{several(report.unfiltered_flows, 'flow')}, {report.totals.flows} by {_filter(report)}")
     first = [capture.first_ns for capture in captures if capture.first_ns is not None]
     last = [capture.last_ns for capture in captures if capture.last_ns is not None]
     if first and last:
@@ -177,14 +178,14 @@ def _doubts(capture: CaptureReport) -> list[str]:
     if capture.trust != "trustworthy":
         doubts.append(f"to be read with care: {capture.trust.replace('_', ' ')}")
     if capture.dropped:
-        doubts.append(f"{_number(capture.dropped, 'packet')} dropped by the capturing host")
+        doubts.append(f"{several(capture.dropped, 'packet')} dropped by the capturing host")
     if capture.malformed:
-        doubts.append(f"{_number(sum(capture.malformed.values()), 'packet')} malformed ({_counts(capture.malformed)})")
+        doubts.append(f"{several(sum(capture.malformed.values()), 'packet')} malformed ({_counts(capture.malformed)})")
     return doubts
 
 
 def _strace_line(strace: StraceReport) -> str:
-    facts = [_number(strace.lines, "line") + (f" ({strace.unread} not understood)" if strace.unread else "")]
+    facts = [several(strace.lines, "line") + (f" ({strace.unread} not understood)" if strace.unread else "")]
     for process in strace.processes:
         if process.flows:
             flows = f"{'flow' if len(process.flows) == 1 else 'flows'} {numbers(process.flows)}"
@@ -192,7 +193,7 @@ def _strace_line(strace: StraceReport) -> str:
     if not any(process.flows for process in strace.processes):
         facts.append("no socket of it is a flow of the capture")
     elif strace.unmatched_sockets:
-        facts.append(f"{_number(len(strace.unmatched_sockets), 'socket')} matched no flow")
+        facts.append(f"{several(len(strace.unmatched_sockets), 'socket')} matched no flow")
     if strace.zone_ns is not None:
         facts.append(f"its times of day are {_zone(strace.zone_ns)}")
     if strace.clock_offset_ns is not None:
@@ -223,9 +224,7 @@ def healthy_line(report: Report, others: bool) -> str:
     if healthy.flows == 0:
         return ""
     outcomes = outcome_counts(healthy.tls_outcomes, healthy.tcp_outcomes)
-    said = (
-        f"{healthy.flows} {'other ' if others else ''}{'flow' if healthy.flows == 1 else 'flows'} did not stall or fail"
-    )
+    said = f"{several(healthy.flows, 'other flow' if others else 'flow')} did not stall or fail"
     if outcomes:
         said += f" ({_counts(outcomes)})"
     spreads: dict[tuple[str, ...], list[str]] = {}
@@ -254,14 +253,10 @@ def closing_line(totals: Totals, elapsed_ns: int, width: int) -> str:
     """
     failed = totals.failed - totals.stalled_and_failed
     others = totals.flows - totals.stalled - failed
-    counts = f"{totals.stalled} stalled, " + (f"{failed} failed, " if failed else "") + _number(others, "other")
-    said = f" {counts} of {_number(totals.flows, 'flow')} in {elapsed_ns / 1e9:.2f} s "
+    counts = f"{totals.stalled} stalled, " + (f"{failed} failed, " if failed else "") + several(others, "other")
+    said = f" {counts} of {several(totals.flows, 'flow')} in {elapsed_ns / 1e9:.2f} s "
     return said.center(width, "=") if len(said) + 2 <= width else said.strip()
 
 
 def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from pcapstall.core.counts import several
 from pcapstall.core.endpoints import format_endpoint, parse_endpoint
 from pcapstall.core.errors import UsageError
 from pcapstall.report.filter import compile_filter
@@ -52,7 +53,7 @@ def the_only_one(flows: Iterable[FlowReport], text: str) -> FlowReport:
         if means(flow):
             found.append(flow)
     if not found:
-        raise UsageError(f"--flow {text}: none of {count} {'flow' if count == 1 else 'flows'} is meant")
+        raise UsageError(f"--flow {text}: none of {several(count, 'flow')} is meant")
     if len(found) > 1:
         raise UsageError(f"--flow {text}: {len(found)} flows are meant, name one by its row:\n{_listed(found)}")
     return found[0]

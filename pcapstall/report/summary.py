@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TextIO
 
+from pcapstall.core.counts import several
 from pcapstall.report import to_html, to_jira, to_markdown, to_table
 from pcapstall.report.flow_grid import LEGENDS
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
@@ -41,7 +42,7 @@ def headline(rows: Sequence[SummaryRow], by: str) -> str:
     total = sum(row.flows for row in rows)
     stalled = sum(row.stalled for row in rows)
     failed = sum(row.failed for row in rows)
-    said = f"{total} {'flow' if total == 1 else 'flows'} of {len(rows)} {by if len(rows) == 1 else _PLURALS[by]}"
+    said = f"{several(total, 'flow')} of {len(rows)} {by if len(rows) == 1 else _PLURALS[by]}"
     return f"{said}: {stalled} stalled, {failed} failed."
 
 

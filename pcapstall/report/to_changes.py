@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, TextIO
 
 import pcapstall
+from pcapstall.core.counts import several
 from pcapstall.core.times import format_ms, format_span
 from pcapstall.report import to_jira, to_markdown, to_table
 from pcapstall.report.changes import GONE, NEW, Changes, IntervalChange, Side, StallChange
@@ -39,14 +40,14 @@ def render_changes(changes: Changes, out: TextIO, wanted: str, options: RenderOp
 def headline(changes: Changes) -> str:
     """The answer in a sentence or two."""
     new, gone = changes.of_kind(NEW), changes.of_kind(GONE)
-    said = f"{_number(len(new), 'new stall') if new else 'No new stall'}, {len(gone) or 'none'} gone"
+    said = f"{several(len(new), 'new stall') if new else 'No new stall'}, {len(gone) or 'none'} gone"
     if new:
         said += f"; new: {_stall_words(new[0], new[0].after, new[0].longest_after_ns)}"
     if gone:
         said += f"; gone: {_stall_words(gone[0], gone[0].before, gone[0].longest_before_ns)}"
     before, after = changes.before.tally, changes.after.tally
     return (
-        f"{said}. {before.stalled} of {_number(before.flows, 'flow')} stalled before, "
+        f"{said}. {before.stalled} of {several(before.flows, 'flow')} stalled before, "
         f"{after.stalled} of {after.flows} after; {before.failed} failed before, {after.failed} after."
     )
 
@@ -54,11 +55,7 @@ def headline(changes: Changes) -> str:
 def _stall_words(stall: StallChange, flows: int, longest_ns: int | None) -> str:
     cause = f"{cause_words(stall.cause)}, " if stall.cause else ""
     upto = f", up to {format_span(longest_ns)}" if longest_ns is not None else ""
-    return f"{stall.interval} at {plain(stall.where)} ({cause}{_number(flows, 'flow')}{upto})"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{stall.interval} at {plain(stall.where)} ({cause}{several(flows, 'flow')}{upto})"
 
 
 def stalls_grid(changes: Changes) -> Grid:

@@ -7,6 +7,7 @@ Plain text, not yet escaped; terminals and markup lay the same pieces out. What 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from pcapstall.core.counts import several
 from pcapstall.core.times import format_span, format_utc
 from pcapstall.report.happening import cause_words
 from pcapstall.report.model import CaptureReport, IntervalSummary
@@ -45,12 +46,12 @@ def worst_first(pairs: Sequence[PairReport]) -> list[PairReport]:
 
 def headline(report: TwoEnds) -> str:
     """The answer in one sentence."""
-    of = f"of {_number(report.paired, 'connection')} seen at both ends"
+    of = f"of {several(report.paired, 'connection')} seen at both ends"
     if not (report.stalled or report.failed):
         bad = next((lone for lone in report.lone if lone.stalled or lone.failed), None)
         if bad is not None:
-            return f"No stall in {_number(report.paired, 'connection')} seen at both ends; but {_lone_sentence(bad)}."
-        return f"No stall: {_number(report.paired, 'connection')} seen at both ends, none stalled or failed."
+            return f"No stall in {several(report.paired, 'connection')} seen at both ends; but {_lone_sentence(bad)}."
+        return f"No stall: {several(report.paired, 'connection')} seen at both ends, none stalled or failed."
     if report.stalled:
         said = f"{report.stalled} {of} stalled" + (f" and {report.failed} more failed" if report.failed else "")
     else:
@@ -71,7 +72,7 @@ def facts(report: TwoEnds) -> Iterator[str]:
     yield _pairs(report)
     yield from _clock(report)
     if report.changes:
-        told = [f"{text} ({_number(count, 'connection')})" for text, count in report.changes.items()]
+        told = [f"{text} ({several(count, 'connection')})" for text, count in report.changes.items()]
         yield f"Between the captures: {'; '.join(told)}."
     for name, captures in (("client", report.client_captures), ("server", report.server_captures)):
         for capture in captures:
@@ -88,7 +89,7 @@ def _captures(name: str, captures: Sequence[CaptureReport]) -> str:
     first = min((capture.first_ns for capture in captures if capture.first_ns is not None), default=None)
     last = max((capture.last_ns for capture in captures if capture.last_ns is not None), default=None)
     span = "" if first is None or last is None else f", {format_span(last - first)} from {format_utc(first)}"
-    return f"{name}: {what}: {_number(packets, 'packet')}{span}."
+    return f"{name}: {what}: {several(packets, 'packet')}{span}."
 
 
 def _pairs(report: TwoEnds) -> str:
@@ -96,7 +97,7 @@ def _pairs(report: TwoEnds) -> str:
     for pair in report.pairs:
         ways[pair.match] = ways.get(pair.match, 0) + 1
     odd = [f"{count} of those shown by {_FOUND_BY[way]}" for way, count in ways.items() if way != "isns"]
-    said = f"{_number(report.paired, 'connection')} {'is' if report.paired == 1 else 'are'} in both captures"
+    said = f"{several(report.paired, 'connection')} {'is' if report.paired == 1 else 'are'} in both captures"
     said += f" ({', '.join(odd)})" if odd else ""
     alone = [f"{count} only at the {end}'s" for end, count in report.lone_counts.items() if count]
     return f"{said}{''.join(f', {text}' for text in alone)}."
@@ -117,7 +118,7 @@ def _clock(report: TwoEnds) -> Iterator[str]:
     if clock.drift_ppb:
         faster = "faster" if clock.drift_ppb > 0 else "slower"
         said += f", and runs {abs(clock.drift_ppb) / 1000:.1f} us a second {faster}"
-    yield f"{said} (bounds from {_number(clock.samples, 'packet')})."
+    yield f"{said} (bounds from {several(clock.samples, 'packet')})."
     above = [f"{way} {_spread(report.delays[name])}" for name, way in _WAYS if name in report.delays]
     said = f"The fastest round trip between the captures took {format_span(clock.fastest_ns)}"
     yield f"{said}; above the fastest packet of its direction: {', '.join(above)}." if above else f"{said}."
@@ -134,7 +135,7 @@ def healthy_line(report: TwoEnds) -> str:
     if not others:
         return ""
     more = "other " if report.pairs else ""
-    return f"{_number(others, f'{more}connection')} stalled at neither end and failed at none."
+    return f"{several(others, f'{more}connection')} stalled at neither end and failed at none."
 
 
 def lone_lines(report: TwoEnds, everything: bool) -> Iterator[str]:
@@ -242,7 +243,3 @@ def _frames(name: str, frames: Sequence[int], file: int, captures: Sequence[Capt
 
 def _upper(text: str) -> str:
     return text[0].upper() + text[1:] if text.startswith(("the ", "a ", "no ", "flow ", "for ", "full ")) else text
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

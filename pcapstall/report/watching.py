@@ -6,6 +6,7 @@ Text for people, and JSON lines with the names of the report's schema. When a li
 import json
 from typing import Any, Final, NamedTuple
 
+from pcapstall.core.counts import several
 from pcapstall.core.times import format_span, format_utc
 from pcapstall.report.happening import cause_words, what_happened
 from pcapstall.report.model import SCHEMA, FlowReport
@@ -107,19 +108,15 @@ def _small(sentence: str) -> str:
 
 def _standing_text(told: Standing) -> str:
     when = "-" if told.ns is None else format_utc(told.ns)
-    facts = [f"{_number(told.flows_open, 'flow')} open of {told.flows_opened}"]
+    facts = [f"{several(told.flows_open, 'flow')} open of {told.flows_opened}"]
     now = f"{told.stalled_now} stalled now"
     if told.longest_now is not None:
         client, server, ns = told.longest_now
         now += f" (the longest for {format_span(ns)}: {client} -> {server})"
-    facts += [now, f"{told.stalled} stalled and {told.failed} failed so far", _number(told.packets, "packet")]
+    facts += [now, f"{told.stalled} stalled and {told.failed} failed so far", several(told.packets, "packet")]
     facts.append("losses not told by the capture" if told.dropped is None else f"{told.dropped} dropped")
     if told.closed_early:
-        facts.append(f"{_number(told.closed_early, 'flow')} closed early (--max-flows)")
+        facts.append(f"{several(told.closed_early, 'flow')} closed early (--max-flows)")
     if told.left_unread:
-        facts.append(f"TLS of {_number(told.left_unread, 'flow')} left unread")
+        facts.append(f"TLS of {several(told.left_unread, 'flow')} left unread")
     return f"{when}  {told.event.ljust(_KIND_WIDTH)}  {', '.join(facts)}"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

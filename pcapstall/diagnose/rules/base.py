@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from pcapstall.core.counts import several
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.split import split
@@ -107,13 +108,8 @@ def times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-def several(count: int, noun: str) -> str:
-    """``1 segment``, ``3 segments``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def were(count: int) -> str:
-    """The verb that goes with `several`."""
+    """The verb that goes with `core.counts.several`."""
     return "was" if count == 1 else "were"
 
 

@@ -3,9 +3,10 @@
 Plain proofs of a silent client are in `waiting`, ports of which nobody knows what they speak in `plaintext`.
 """
 
+from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
-from pcapstall.diagnose.rules.base import AT_SERVER, Judgement, conclude, refs, several, span, times
+from pcapstall.diagnose.rules.base import AT_SERVER, Judgement, conclude, refs, span, times
 from pcapstall.diagnose.rules.turns import NO_TURN, exchange, owed
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.sight import misses_bytes

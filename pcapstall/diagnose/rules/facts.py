@@ -3,10 +3,11 @@
 Each says what is in the frames it names, and nothing that is inferred from them.
 """
 
+from pcapstall.core.counts import several
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.lengths import ABSENT
-from pcapstall.diagnose.rules.base import refs, several, span
+from pcapstall.diagnose.rules.base import refs, span
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.verdict import Fact, side_of
 from pcapstall.wire.icmp import ICMP_FRAGMENTATION_NEEDED, ICMP_UNREACHABLE, ICMPV6_PACKET_TOO_BIG

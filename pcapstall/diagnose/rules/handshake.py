@@ -6,9 +6,10 @@ SYN-ACK at the client.
 
 from typing import Final
 
+from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
-from pcapstall.diagnose.rules.base import AT_SERVER, Judgement, conclude, refs, several, span, times
+from pcapstall.diagnose.rules.base import AT_SERVER, Judgement, conclude, refs, span, times
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, SERVER_KERNEL, UNKNOWN, Fact

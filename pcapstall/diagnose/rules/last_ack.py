@@ -3,9 +3,10 @@
 Seen at the server or between; at the client there is little to tell. SYNs and their answers are in `handshake`.
 """
 
+from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
-from pcapstall.diagnose.rules.base import AT_CLIENT, Judgement, conclude, refs, several, span, times
+from pcapstall.diagnose.rules.base import AT_CLIENT, Judgement, conclude, refs, span, times
 from pcapstall.diagnose.rules.handshake import syn_acks
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.verdict import CLIENT_KERNEL, CLIENT_PROCESS, MEDIUM, NETWORK, UNKNOWN, Fact

@@ -5,9 +5,10 @@ The sender is far from here, so losses are seen by what is missing. Losses seen 
 
 from dataclasses import dataclass
 
+from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
-from pcapstall.diagnose.rules.base import Judgement, capture_at, conclude, refs, several, span, were
+from pcapstall.diagnose.rules.base import Judgement, capture_at, conclude, refs, span, were
 from pcapstall.diagnose.rules.turns import NO_TURN, Owed, owed
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split

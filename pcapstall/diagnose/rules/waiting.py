@@ -5,6 +5,7 @@ The proofs are those of `turn`; what was lost on the way has rules of its own, a
 
 from dataclasses import replace
 
+from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import (
@@ -15,7 +16,6 @@ from pcapstall.diagnose.rules.base import (
     capture_at,
     conclude,
     refs,
-    several,
     span,
 )
 from pcapstall.diagnose.rules.turns import NO_TURN, Owed, owed

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pcapstall.diagnose.rules.base import capitalised, several, span, times, were
+from pcapstall.core.counts import several
+from pcapstall.diagnose.rules.base import capitalised, span, times, were
 from pcapstall.diagnose.segments import TIMESTAMPS_LEN
 from pcapstall.diagnose.two_ends.pieces import (
     ARRIVED,
