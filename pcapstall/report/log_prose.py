@@ -6,7 +6,8 @@ Plain text, not yet escaped; `prose` puts it below the captures and straces.
 from typing import Final
 
 from pcapstall.core.counts import several
-from pcapstall.core.times import HOUR, MINUTE, format_span, format_utc
+from pcapstall.core.times import format_utc
+from pcapstall.report.clock_prose import give_or_take, offset_words, zone_words
 from pcapstall.report.model import LogReport
 
 _SOURCES: Final = {
@@ -45,27 +46,14 @@ def _clock(log: LogReport) -> str:
     if log.clock_source == "nothing":
         return f"its stamps ({log.stamps}) cannot be placed: no line names one flow; their order is all there is"
     if log.start_ns is not None:
-        return f"it counts from {format_utc(log.start_ns)}{_error(log)}, {source}"
+        return f"it counts from {format_utc(log.start_ns)}{give_or_take(log.clock_error_ns)}, {source}"
     said = []
     if log.zone_ns is not None:
-        said.append(f"its clock shows {_zone(log.zone_ns)}, {source}")
-    offset = log.clock_offset_ns or 0
-    if log.clock_error_ns is None:
+        said.append(f"its clock shows {zone_words(log.zone_ns)}, {source}")
+    offset, error = log.clock_offset_ns or 0, log.clock_error_ns
+    if error is None:
         said.append("no line tells whether its clock and the capture's agree")
-    elif abs(offset) <= log.clock_error_ns:
-        by = f", {source}" if source and log.zone_ns is None else ""
-        said.append(f"its clock and the capture's agree within {format_span(log.clock_error_ns)}{by}")
     else:
-        side = "behind" if offset > 0 else "ahead"
-        said.append(f"its clock is {format_span(abs(offset))} {side}{_error(log)}" + (f", {source}" if source else ""))
+        told = log.zone_ns is not None and abs(offset) <= error
+        said.append(offset_words(offset, error) + (f", {source}" if source and not told else ""))
     return ", ".join(said)
-
-
-def _error(log: LogReport) -> str:
-    return "" if log.clock_error_ns is None else f", give or take {format_span(log.clock_error_ns)}"
-
-
-def _zone(ns: int) -> str:
-    """``UTC+05:30``."""
-    hours, rest = divmod(abs(ns), HOUR)
-    return f"UTC{'-' if ns < 0 else '+'}{hours:02d}:{rest // MINUTE:02d}"

@@ -10,6 +10,7 @@ from typing import Final
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_ms, format_span, format_utc
+from pcapstall.report.clock_prose import offset_words, zone_words
 from pcapstall.report.grid import decimals
 from pcapstall.report.happening import cause_words, what_happened
 from pcapstall.report.log_prose import log_lines
@@ -195,27 +196,12 @@ def _strace_line(strace: StraceReport) -> str:
     elif strace.unmatched_sockets:
         facts.append(f"{several(len(strace.unmatched_sockets), 'socket')} matched no flow")
     if strace.zone_ns is not None:
-        facts.append(f"its times of day are {_zone(strace.zone_ns)}")
+        facts.append(f"its times of day are {zone_words(strace.zone_ns) if strace.zone_ns else 'UTC'}")
     if strace.clock_offset_ns is not None:
-        facts.append(_clocks(strace.clock_offset_ns, strace.clock_error_ns))
+        facts.append(offset_words(strace.clock_offset_ns, strace.clock_error_ns))
     facts += strace.notices
     label = f" ({strace.label})" if strace.label else ""
     return f"Read {strace.file}{label}: {', '.join(facts)}."
-
-
-def _zone(zone_ns: int) -> str:
-    """``UTC``, ``UTC+02:00``."""
-    if not zone_ns:
-        return "UTC"
-    minutes = abs(zone_ns) // 60_000_000_000
-    return f"UTC{'-' if zone_ns < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
-
-
-def _clocks(offset_ns: int, error_ns: int | None) -> str:
-    if error_ns is not None and abs(offset_ns) <= error_ns:
-        return f"its clock and the capture's agree within {format_span(error_ns)}"
-    error = "" if error_ns is None else f", give or take {format_span(error_ns)}"
-    return f"its clock is {format_span(abs(offset_ns))} {'behind' if offset_ns > 0 else 'ahead'}{error}"
 
 
 def healthy_line(report: Report, others: bool) -> str:
