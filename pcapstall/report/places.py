@@ -10,7 +10,7 @@ from typing import Final
 
 from pcapstall.core.times import format_span
 from pcapstall.report.model import EventReport, Evidence, FlowReport, LogLineReport, Report
-from pcapstall.report.prose import numbers
+from pcapstall.report.prose import numbered
 
 MOST_LINES: Final = 8
 """Lines of straces that one sentence cites; the others are counted."""
@@ -59,7 +59,7 @@ class Places:
         """``frames 3, 9; client.strace:66, 70``; the capture is named when there are several."""
         places: list[str] = []
         if evidence.frames:
-            place = f"{'frame' if len(evidence.frames) == 1 else 'frames'} {numbers(evidence.frames)}"
+            place = numbered("frame", evidence.frames)
             if len(self._captures) > 1 and evidence.file is not None and evidence.file < len(self._captures):
                 place += f" of {self._captures[evidence.file]}"
             places.append(place)

@@ -148,11 +148,6 @@ def _captures_line(report: Report) -> str:
     captures = report.captures
     if not captures:
         return "No capture was read."
-    names = [capture.file for capture in captures]
-    if len(names) > 3:
-        what = f"{len(names)} captures ({names[0]} ... {names[-1]})"
-    else:
-        what = ", ".join(names)
     packets = sum(capture.packets for capture in captures)
     tcp = sum(capture.tcp_packets for capture in captures)
     facts = [several(packets, "packet") + ("" if tcp == packets else f" ({tcp} TCP)")]
@@ -160,10 +155,8 @@ def _captures_line(report: Report) -> str:
         facts.append(several(report.totals.flows, "flow"))
     else:
         facts.append(f"{several(report.unfiltered_flows, 'flow')}, {report.totals.flows} by {_filter(report)}")
-    first = [capture.first_ns for capture in captures if capture.first_ns is not None]
-    last = [capture.last_ns for capture in captures if capture.last_ns is not None]
-    if first and last:
-        facts.append(f"{format_span(max(last) - min(first))} from {format_utc(min(first))}")
+    if time := time_covered(captures):
+        facts.append(time)
     facts.extend(dict.fromkeys(linktype for capture in captures for linktype in capture.linktypes))
     points = report.totals.capture_points
     if len(points) == 1:
@@ -171,7 +164,20 @@ def _captures_line(report: Report) -> str:
         facts.append(POINTS.get(point, f"capture point {point}"))
     elif points:
         facts.append("capture point " + _counts(points))
-    return f"Read {what}: {', '.join(facts)}."
+    return f"Read {names_of(captures)}: {', '.join(facts)}."
+
+
+def names_of(captures: Sequence[CaptureReport]) -> str:
+    """The files, of more than three the first and the last."""
+    names = [capture.file for capture in captures]
+    return f"{len(names)} captures ({names[0]} ... {names[-1]})" if len(names) > 3 else ", ".join(names)
+
+
+def time_covered(captures: Sequence[CaptureReport]) -> str:
+    """From their first packet to their last one: ``3.2 s from 2021-05-19 17:29:02.123456 UTC``; empty without any."""
+    first = [capture.first_ns for capture in captures if capture.first_ns is not None]
+    last = [capture.last_ns for capture in captures if capture.last_ns is not None]
+    return f"{format_span(max(last) - min(first))} from {format_utc(min(first))}" if first and last else ""
 
 
 def _doubts(capture: CaptureReport) -> list[str]:
@@ -189,7 +195,7 @@ def _strace_line(strace: StraceReport) -> str:
     facts = [several(strace.lines, "line") + (f" ({strace.unread} not understood)" if strace.unread else "")]
     for process in strace.processes:
         if process.flows:
-            flows = f"{'flow' if len(process.flows) == 1 else 'flows'} {numbers(process.flows)}"
+            flows = numbered("flow", process.flows)
             facts.append(f"process {process.pid} is the {process.side or 'unknown side'} of {flows}")
     if not any(process.flows for process in strace.processes):
         facts.append("no socket of it is a flow of the capture")
@@ -224,6 +230,11 @@ def healthy_line(report: Report, others: bool) -> str:
     for ranks, spread in spreads.items():
         said += f"; {'/'.join(ranks) + ' ' if len(ranks) > 1 else ''}in ms: {', '.join(spread)}"
     return said + "."
+
+
+def numbered(noun: str, values: Sequence[int]) -> str:
+    """``frame 3``, ``frames 3, 9, 12``, as `numbers` has them."""
+    return f"{noun if len(values) == 1 else noun + 's'} {numbers(values)}"
 
 
 def numbers(values: Sequence[int], most: int = 8) -> str:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pcapstall.core.counts import several
-from pcapstall.core.times import format_span, format_utc
+from pcapstall.core.times import format_span
 from pcapstall.report.happening import cause_words
 from pcapstall.report.model import CaptureReport, IntervalSummary
-from pcapstall.report.prose import numbers
+from pcapstall.report.prose import names_of, numbered, time_covered
 from pcapstall.report.stories import Story
 from pcapstall.report.two_ends_model import LoneReport, PairReport, TwoEnds, TwoEvidence
 
@@ -83,13 +83,8 @@ def facts(report: TwoEnds) -> Iterator[str]:
 
 
 def _captures(name: str, captures: Sequence[CaptureReport]) -> str:
-    files = [capture.file for capture in captures]
-    what = f"{len(files)} captures ({files[0]} ... {files[-1]})" if len(files) > 3 else ", ".join(files)
-    packets = sum(capture.packets for capture in captures)
-    first = min((capture.first_ns for capture in captures if capture.first_ns is not None), default=None)
-    last = max((capture.last_ns for capture in captures if capture.last_ns is not None), default=None)
-    span = "" if first is None or last is None else f", {format_span(last - first)} from {format_utc(first)}"
-    return f"{name}: {what}: {several(packets, 'packet')}{span}."
+    facts = [several(sum(capture.packets for capture in captures), "packet"), time_covered(captures)]
+    return f"{name}: {names_of(captures)}: {', '.join(filter(None, facts))}."
 
 
 def _pairs(report: TwoEnds) -> str:
@@ -237,7 +232,7 @@ def place(evidence: TwoEvidence, report: TwoEnds) -> str:
 
 
 def _frames(name: str, frames: Sequence[int], file: int, captures: Sequence[CaptureReport]) -> str:
-    said = f"{name} {'frame' if len(frames) == 1 else 'frames'} {numbers(frames)}"
+    said = numbered(f"{name} frame", frames)
     return f"{said} of {captures[file].file}" if len(captures) > 1 and file < len(captures) else said
 
 
