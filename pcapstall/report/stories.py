@@ -49,7 +49,7 @@ def tell(flow: FlowReport, places: Places) -> Story:
         ", ".join(filter(None, (flow.sni, flow.tls_version, flow.preamble and f"after {flow.preamble}", flow.tunnel))),
         _sentence(flow.verdict or what_happened(flow)),
         _finding(flow, places),
-        _parts(flow),
+        sum_of(flow.stalled, flow.parts_ns.get(flow.stalled or "", {}), {}),
         places.told(flow),
         flow.would_settle or "",
         _stages(flow),
@@ -106,11 +106,12 @@ def _finding(flow: FlowReport, places: Places) -> str:
     return "; ".join(found)
 
 
-def _parts(flow: FlowReport) -> str:
-    parts = {name: ns for name, ns in flow.parts_ns.get(flow.stalled or "", {}).items() if ns}
+def sum_of(interval: str | None, parts_ns: Mapping[str, int], words: Mapping[str, str]) -> str:
+    """``ch_sh = network 40 ms + server_process 1.2 s``, its parts in ``words`` or by name; empty of a single one."""
+    parts = {name: ns for name, ns in parts_ns.items() if ns}
     if len(parts) < 2:
         return ""
-    return f"{flow.stalled} = " + " + ".join(f"{name} {format_span(ns)}" for name, ns in parts.items())
+    return f"{interval} = " + " + ".join(f"{words.get(name, name)} {format_span(ns)}" for name, ns in parts.items())
 
 
 _STAGES: Final[Mapping[str, str]] = {
@@ -146,13 +147,22 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
+def has_story(flow: FlowReport) -> bool:
+    """Whether there is anything to tell: it stalled or failed."""
+    return flow.stalled is not None or flow.failed
+
+
 def to_be_told(flows: Sequence[FlowReport], options: RenderOptions) -> list[FlowReport]:
     """Those of ``flows`` (worst first) whose story is told: stalled and failed ones, the first few unless all are."""
-    told = [flow for flow in flows if flow.stalled is not None or flow.failed]
+    told = [flow for flow in flows if has_story(flow)]
     return told if options.all_flows else told[: options.stories]
 
 
 def untold_line(flows: Sequence[FlowReport], told: Sequence[FlowReport]) -> str:
     """How many stalled or failed flows are in the table only; empty when none is."""
-    untold = sum(flow.stalled is not None or flow.failed for flow in flows) - len(told)
+    return untold_words(sum(map(has_story, flows)) - len(told))
+
+
+def untold_words(untold: int) -> str:
+    """The same of so many; empty of none."""
     return f"The verdicts of {untold} more are told with --all or in -f json." if untold else ""

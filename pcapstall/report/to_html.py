@@ -71,7 +71,7 @@ def _lines(report: Report, flows: Sequence[FlowReport]) -> Iterator[str]:
         yield f'<p class="dim{warning}">{escape(fact)}</p>'
     if flows:
         grid = flow_grid.flow_grid(flows)
-        told = {str(flow.id) for flow in flows if _is_told(flow)}
+        told = {str(flow.id) for flow in flows if stories.has_story(flow)}
         yield from table_lines(grid, told)
         yield f'<p class="dim">{escape(legend(grid))}</p>'
     healthy = prose.healthy_line(report, bool(flows))
@@ -79,7 +79,7 @@ def _lines(report: Report, flows: Sequence[FlowReport]) -> Iterator[str]:
         yield f"<p>{escape(healthy)}</p>"
     places = Places(report)
     for flow in flows:
-        if _is_told(flow):
+        if stories.has_story(flow):
             yield from _story_lines(flow.id, stories.tell(flow, places))
     yield f'<p class="dim">pcapstall {escape(report.version)}</p>'
     yield "</body></html>"
@@ -95,10 +95,6 @@ def page_start(title: str) -> Iterator[str]:
     yield f"<title>{escape(title)}</title>"
     yield f"<style>{_STYLE}</style></head>"
     yield "<body>"
-
-
-def _is_told(flow: FlowReport) -> bool:
-    return flow.stalled is not None or flow.failed
 
 
 def _story_lines(number: int, story: stories.Story) -> Iterator[str]:

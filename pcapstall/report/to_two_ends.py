@@ -12,7 +12,7 @@ from pcapstall.core.errors import UsageError
 from pcapstall.report import to_jira, to_markdown, to_table, two_ends_grid, two_ends_text
 from pcapstall.report.markup import Markup
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.stories import Story
+from pcapstall.report.stories import Story, untold_words
 from pcapstall.report.to_json import capture_object
 from pcapstall.report.to_table import legend
 from pcapstall.report.two_ends_model import SCHEMA, TwoEnds
@@ -96,8 +96,7 @@ def _stories(report: TwoEnds, options: RenderOptions) -> tuple[list[Story], str]
     stories = [two_ends_text.pair_story(pair, report) for pair in pairs]
     stories += [two_ends_text.lone_story(lone, report) for lone in report.lone if two_ends_text.is_told(lone)]
     told = stories if options.all_flows else stories[: options.stories]
-    more = len(stories) - len(told)
-    return told, f"The verdicts of {more} more are told with --all or in -f json." if more else ""
+    return told, untold_words(len(stories) - len(told))
 
 
 def as_object(report: TwoEnds) -> dict[str, Any]:

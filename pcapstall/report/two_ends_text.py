@@ -12,7 +12,7 @@ from pcapstall.core.times import format_span
 from pcapstall.report.happening import cause_words
 from pcapstall.report.model import CaptureReport, IntervalSummary
 from pcapstall.report.prose import names_of, numbered, time_covered
-from pcapstall.report.stories import Story
+from pcapstall.report.stories import Story, sum_of
 from pcapstall.report.two_ends_model import LoneReport, PairReport, TwoEnds, TwoEvidence
 
 _PART_WORDS: Final = {
@@ -177,7 +177,7 @@ def pair_story(pair: PairReport, report: TwoEnds) -> Story:
         ", ".join(filter(None, (pair.sni, there, *found))),
         _upper(pair.verdict or "no verdict") + ".",
         _finding(pair),
-        _parts(pair),
+        sum_of(pair.stalled, pair.parts_ns, _PART_WORDS),
         [(evidence.text, place(evidence, report)) for evidence in pair.evidence],
         pair.would_settle or "",
     )
@@ -211,13 +211,6 @@ def _finding(pair: PairReport) -> str:
     found.append("cause " + ", ".join(filter(None, (pair.cause, reason))))
     found.append(f"confidence {pair.confidence}")
     return "; ".join(found)
-
-
-def _parts(pair: PairReport) -> str:
-    parts = {name: ns for name, ns in pair.parts_ns.items() if ns}
-    if len(parts) < 2:
-        return ""
-    return f"{pair.stalled} = " + " + ".join(f"{_PART_WORDS[name]} {format_span(ns)}" for name, ns in parts.items())
 
 
 def place(evidence: TwoEvidence, report: TwoEnds) -> str:
