@@ -195,15 +195,17 @@ def _title(explanation: Explanation, code: _Escape) -> str:
 def _markup(
     explanation: Explanation, escape: _Escape, code: _Escape, strong: str, numbered: str, bullet: str
 ) -> Iterator[str]:
+    def item(tried: Tried) -> str:
+        shown = strong.format(_HELD) if tried.held else _NO
+        return f"{numbered}{code(tried.rule)} {shown}: {escape(tried.why)}"
+
     story = stories.tell(explanation.flow, Places(explanation.report))
     for text in (f"{story.finding}; {_place(explanation)}", explanation.introduction):
         yield ""
         yield escape(text)
     if explanation.tried:
         yield ""
-        for tried in explanation.tried:
-            shown = strong.format(_HELD) if tried.held else _NO
-            yield f"{numbered}{code(tried.rule)} {shown}: {escape(tried.why)}"
+        yield from map(item, explanation.tried)
         if explanation.not_tried:
             yield ""
             yield escape(explanation.not_tried)
@@ -211,9 +213,7 @@ def _markup(
         yield ""
         yield escape(explanation.stages_title)
         yield ""
-        for tried in explanation.stages_tried:
-            shown = strong.format(_HELD) if tried.held else _NO
-            yield f"{numbered}{code(tried.rule)} {shown}: {escape(tried.why)}"
+        yield from map(item, explanation.stages_tried)
     for text in filter(None, (explanation.by_strace, story.stages)):
         yield ""
         yield escape(text)
