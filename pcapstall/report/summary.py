@@ -180,13 +180,9 @@ def _object(row: SummaryRow) -> dict[str, Any]:
         "failed": row.failed,
         "tls_outcomes": row.tls_outcomes,
         "tcp_outcomes": row.tcp_outcomes,
-        "intervals_ns": {name: _spread(spread) for name, spread in row.intervals.items()},
-        "open_ns": {name: _spread(spread) for name, spread in row.open.items()},
+        "intervals_ns": {name: spread._asdict() for name, spread in row.intervals.items()},
+        "open_ns": {name: spread._asdict() for name, spread in row.open.items()},
     }
-
-
-def _spread(spread: IntervalSummary) -> dict[str, int]:
-    return {of: getattr(spread, of) for of in IntervalSummary._fields}
 
 
 def _csv(rows: Sequence[SummaryRow], by: str) -> Iterator[str]:

@@ -224,8 +224,8 @@ def _object(changes: Changes) -> dict[str, Any]:
         ],
         "intervals_ns": {
             interval.name: {
-                "before": _spread(interval.before),
-                "after": _spread(interval.after),
+                "before": interval.before and interval.before._asdict(),
+                "after": interval.after and interval.after._asdict(),
                 "open_before": interval.open_before,
                 "open_after": interval.open_after,
             }
@@ -245,7 +245,3 @@ def _side(side: Side) -> dict[str, Any]:
         "thresholds_ns": side.thresholds_ns,
         "warnings": side.remarks,
     }
-
-
-def _spread(spread: IntervalSummary | None) -> dict[str, int] | None:
-    return None if spread is None else {of: getattr(spread, of) for of in IntervalSummary._fields}

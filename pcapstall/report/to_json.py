@@ -10,15 +10,12 @@ from typing import Any, Final, TextIO
 
 from pcapstall.report.model import (
     EVENTS,
-    AlertReport,
     CaptureReport,
     Counts,
     EventReport,
-    Evidence,
     FlowReport,
     LogLineReport,
     LogReport,
-    ProcessReport,
     Report,
     StraceReport,
     ThreadReport,
@@ -95,7 +92,7 @@ def flow_object(flow: FlowReport) -> dict[str, Any]:
         "tunnel": flow.tunnel,
         "syn_data": flow.syn_data,
         "events": {name: _event(events.get(name)) for name in EVENTS},
-        "alerts": [_alert(alert) for alert in flow.alerts],
+        "alerts": [alert._asdict() for alert in flow.alerts],
         "counts": {name: getattr(counts, name) for name in _COUNTS},
         "intervals_ns": flow.intervals_ns,
         "open_ns": flow.open_ns,
@@ -114,7 +111,7 @@ def flow_object(flow: FlowReport) -> dict[str, Any]:
         "confidence": flow.confidence,
         "match": flow.match,
         "verdict": flow.verdict,
-        "evidence": [_evidence(evidence) for evidence in flow.evidence],
+        "evidence": [evidence._asdict() for evidence in flow.evidence],
         "would_settle": flow.would_settle,
     }
     if flow.threads is not None:
@@ -134,37 +131,9 @@ def _event(event: EventReport | None) -> dict[str, Any] | None:
     return {"ns": str(event.ns), "rel_ns": event.rel_ns, "frame": event.frame, "file": event.file}
 
 
-def _alert(alert: AlertReport) -> dict[str, Any]:
-    return {
-        "side": alert.side,
-        "level": alert.level,
-        "description": alert.description,
-        "inferred": alert.inferred,
-        "frame": alert.frame,
-        "file": alert.file,
-    }
-
-
-def _evidence(evidence: Evidence) -> dict[str, Any]:
-    return {"text": evidence.text, "frames": evidence.frames, "file": evidence.file, "strace": evidence.strace}
-
-
 def capture_object(capture: CaptureReport) -> dict[str, Any]:
     """One capture, as every JSON has it."""
-    return {
-        "file": capture.file,
-        "format": capture.format,
-        "packets": capture.packets,
-        "tcp_packets": capture.tcp_packets,
-        "other_packets": capture.other_packets,
-        "malformed": capture.malformed,
-        "dropped": capture.dropped,
-        "first_ns": _epoch(capture.first_ns),
-        "last_ns": _epoch(capture.last_ns),
-        "linktypes": capture.linktypes,
-        "trust": capture.trust,
-        "warnings": capture.warnings,
-    }
+    return capture._asdict() | {"first_ns": _epoch(capture.first_ns), "last_ns": _epoch(capture.last_ns)}
 
 
 def _strace(strace: StraceReport) -> dict[str, Any]:
@@ -174,7 +143,7 @@ def _strace(strace: StraceReport) -> dict[str, Any]:
         "label": strace.label,
         "lines": strace.lines,
         "unread": strace.unread,
-        "processes": [_process(process) for process in strace.processes],
+        "processes": [process._asdict() for process in strace.processes],
         "clock_offset_ns": strace.clock_offset_ns,
         "clock_error_ns": strace.clock_error_ns,
         **{name: value for name, value in said.items() if value or value == 0},
@@ -183,25 +152,7 @@ def _strace(strace: StraceReport) -> dict[str, Any]:
 
 
 def _log(log: LogReport) -> dict[str, Any]:
-    return {
-        "file": log.file,
-        "label": log.label,
-        "lines": log.lines,
-        "unread": log.unread,
-        "first_unread": log.first_unread,
-        "first_unread_text": log.first_unread_text,
-        "formats": log.formats,
-        "stamps": log.stamps,
-        "about_flows": log.about_flows,
-        "left_out": log.left_out,
-        "clock_source": log.clock_source,
-        "clock_offset_ns": log.clock_offset_ns,
-        "clock_error_ns": log.clock_error_ns,
-        "zone_ns": log.zone_ns,
-        "start_ns": _epoch(log.start_ns),
-        "matched_lines": log.matched_lines,
-        "trouble": log.trouble,
-    }
+    return log._asdict() | {"start_ns": _epoch(log.start_ns)}
 
 
 def _thread(thread: ThreadReport) -> dict[str, Any]:
@@ -209,18 +160,7 @@ def _thread(thread: ThreadReport) -> dict[str, Any]:
 
 
 def _log_line(line: LogLineReport) -> dict[str, Any]:
-    return {
-        "where": line.where,
-        "ns": _epoch(line.ns),
-        "since_syn_ns": line.since_syn_ns,
-        "error_ns": line.error_ns,
-        "text": line.text,
-        "more_lines": line.more_lines,
-    }
-
-
-def _process(process: ProcessReport) -> dict[str, Any]:
-    return {"pid": process.pid, "side": process.side, "flows": process.flows}
+    return line._asdict() | {"ns": _epoch(line.ns)}
 
 
 def _epoch(ns: int | None) -> str | None:
