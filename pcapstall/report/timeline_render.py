@@ -67,15 +67,7 @@ def _csv(timeline: Timeline, out: TextIO) -> None:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_ROW)
     for row in timeline.rows:
-        writer.writerow([csv_cell(_flat(getattr(row, name))) for name in _ROW])
-
-
-def _flat(value: Any) -> str | int | None:
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value if isinstance(value, (str, int)) else None
+        writer.writerow([csv_cell(getattr(row, name)) for name in _ROW])
 
 
 def _about(timeline: Timeline) -> list[str]:

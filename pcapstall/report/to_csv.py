@@ -83,35 +83,29 @@ def render(report: Report, out: TextIO, options: RenderOptions) -> None:
 
 
 def _row(flow: FlowReport, places: Places) -> list[Cell]:
-    row = [_cell(value) for value in _identity(flow)]
+    row = [cell(value) for value in _identity(flow)]
     for name in EVENTS:
         event = flow.events.get(name)
         row += (None, None, None) if event is None else (event.rel_ns, event.frame, event.file)
-    row.append(_cell(" ".join(f"{alert.side}:{alert.description or 'encrypted'}" for alert in flow.alerts)))
+    row.append(cell(" ".join(f"{alert.side}:{alert.description or 'encrypted'}" for alert in flow.alerts)))
     row += _counts(flow.counts)
     row += map(flow.intervals_ns.get, INTERVALS)
     row += map(flow.open_ns.get, INTERVALS)
-    row.append(_cell(flow.failed))
+    row.append(cell(flow.failed))
     row.append(flow.stalled_ns)
     row += map(flow.parts_ns.get(flow.stalled or "", {}).get, PARTS)
-    row += map(_cell, _verdict(flow))
-    row.append(_cell(" ".join(f"{text} [{place}]" if place else text for text, place in places.told(flow))))
+    row += map(cell, _verdict(flow))
+    row.append(cell(" ".join(f"{text} [{place}]" if place else text for text, place in places.told(flow))))
     return row
 
 
-def _cell(value: object) -> Cell:
-    if isinstance(value, str):
-        return cell(value)
+def cell(value: object) -> Cell:
+    """``value`` as a spreadsheet takes it for text or a number, never for a formula; a list's items in one cell."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return cell(" ".join(map(str, value)))
-    return value if isinstance(value, int) else None
-
-
-def cell(value: str | int | None) -> str | int | None:
-    """``value`` as a spreadsheet takes it for text or a number, never for a formula."""
+        value = " ".join(map(str, value))
     if not isinstance(value, str):
-        return value
+        return value if isinstance(value, int) else None
     shown = printable(value)
     return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
