@@ -69,10 +69,15 @@ def format_span(ns: int) -> str:
 
 
 def format_clock(ns: int) -> str:
-    """The time of day of an epoch stamp, ``07:24:11.449 UTC``, cut to the millisecond."""
+    """The time of day of an epoch stamp with its zone: ``07:24:11.449 UTC``."""
+    return f"{format_time_of_day(ns)} UTC"
+
+
+def format_time_of_day(ns: int) -> str:
+    """The time of day of an epoch stamp, by UTC: ``07:24:11.449``, cut to the millisecond."""
     ticks = ns % DAY // MS
     minutes, rest = divmod(ticks, 60_000)
-    return f"{minutes // 60:02d}:{minutes % 60:02d}:{rest // 1000:02d}.{rest % 1000:03d} UTC"
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{rest // 1000:02d}.{rest % 1000:03d}"
 
 
 def format_utc(ns: int) -> str:

@@ -6,7 +6,7 @@ The columns are ID, Time, Since SYN, Event, Actor and Remarks. How they are draw
 from collections.abc import Iterator
 from typing import Final
 
-from pcapstall.core.times import DAY, MS, format_ms, format_utc
+from pcapstall.core.times import MS, format_ms, format_time_of_day, format_utc
 from pcapstall.report.happening import what_happened
 from pcapstall.report.places import Places
 from pcapstall.report.timeline import Timeline, TimelineRow
@@ -38,7 +38,7 @@ def cells(timeline: Timeline) -> Iterator[list[str]]:
     for row in timeline.rows:
         yield [
             f"{row.id}{RESTS if row.evidence else ''}",
-            _time_of_day(row.ns),
+            format_time_of_day(row.ns),  # the microseconds are in the column beside it
             f"{UNSURE if row.unsure else ''}{format_ms(row.since_syn_ns)}",
             row.event,
             row.actor,
@@ -52,13 +52,6 @@ def _remarks(timeline: Timeline, row: TimelineRow, places: Places) -> str:
         said.append(f"until {format_ms(row.until_ns - timeline.zero_ns)}")
     place = places.of_row(row.frames, row.file, row.lines)
     return " ".join(filter(None, ("; ".join(said), f"[{place}]" if place else "")))
-
-
-def _time_of_day(ns: int) -> str:
-    """``07:24:11.444``, cut to the millisecond: the microseconds are in the column beside it."""
-    ticks = ns % DAY // MS
-    minutes, rest = divmod(ticks, 60_000)
-    return f"{minutes // 60:02d}:{minutes % 60:02d}:{rest // 1000:02d}.{rest % 1000:03d}"
 
 
 def legend(timeline: Timeline) -> str:

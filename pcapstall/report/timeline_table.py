@@ -11,7 +11,19 @@ from pcapstall.report import prose
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.timeline import Timeline
 from pcapstall.report.timeline_cells import NAMES, RIGHT, UNTIMED_TITLE, cells, headline, legend, untimed
-from pcapstall.report.to_table import BOLD, DIM, LEGEND_WIDTH, RED, WITH_UNIT, YELLOW, draw, drawn_width, paint, wrap
+from pcapstall.report.to_table import (
+    BOLD,
+    DIM,
+    GLUE,
+    LEGEND_WIDTH,
+    RED,
+    WITH_UNIT,
+    YELLOW,
+    draw,
+    drawn_width,
+    paint,
+    wrap,
+)
 from pcapstall.report.untrusted import display_width, printable
 
 _NARROW: Final = 90
@@ -20,8 +32,6 @@ _LEAST: Final = 12
 """Columns that events and remarks have at least."""
 _ACTOR: Final = 15
 _ACTOR_NARROW: Final = 10
-_GLUE: Final = "\x00"
-"""Stands for a space that no line may break at; never in printable text."""
 _BREAKS: Final = re.compile(r"(?<=[|,/:=&;])(?=[^\s/])|(?<=\w)(?=\.[a-z])")
 """Where a long word may be broken: between flags, parts of a path, a name and its value."""
 
@@ -75,7 +85,7 @@ def _widths(names: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> l
 def _fit(cell: str, width: int) -> list[str]:
     """``cell`` in lines of at most ``width`` columns; a word that is longer is broken, between its parts if it can."""
     lines = [""]
-    for word in WITH_UNIT.sub(_GLUE, cell).split(" "):
+    for word in WITH_UNIT.sub(GLUE, cell).split(" "):
         pieces = [word] if display_width(word) <= width else _BREAKS.split(word)
         space = " " if lines[-1] else ""
         for piece in pieces:
@@ -87,4 +97,4 @@ def _fit(cell: str, width: int) -> list[str]:
                 lines.append("")
             lines[-1] += space + piece
             space = ""
-    return [line.replace(_GLUE, " ") for line in lines]
+    return [line.replace(GLUE, " ") for line in lines]

@@ -33,7 +33,7 @@ LEGEND_WIDTH: Final = 100
 _SHORT: Final = 32
 """Frames and lines that take no more are kept on one line."""
 
-_GLUE: Final = "\x00"
+GLUE: Final = "\x00"
 """Stands for a space that no line may break at; never in printable text."""
 
 
@@ -86,7 +86,7 @@ def story_lines(story: stories.Story, options: RenderOptions) -> Iterator[str]:
     for text, where in story.evidence:
         place = printable(where)
         if len(place) <= _SHORT:
-            place = place.replace(" ", _GLUE)
+            place = place.replace(" ", GLUE)
         bullet = printable(f"- {text}") + (f" [{place}]" if place else "")
         yield from ("  " + line for line in wrap(bullet, _inner(options, 2), "  "))
     if story.would_settle:
@@ -200,10 +200,10 @@ def wrap(text: str, width: int | None, indent: str = "") -> list[str]:
     A line never breaks between a number and its unit, nor within a word: a word too long for a line has its own.
     """
     if width is None:
-        return [text.replace(_GLUE, " ")] if text else []
+        return [text.replace(GLUE, " ")] if text else []
     lines: list[str] = []
     line = ""
-    for word in WITH_UNIT.sub(_GLUE, text).split(" "):
+    for word in WITH_UNIT.sub(GLUE, text).split(" "):
         start = indent if lines else ""
         if line and display_width(line) + 1 + display_width(word) > width:
             lines.append(line)
@@ -212,7 +212,7 @@ def wrap(text: str, width: int | None, indent: str = "") -> list[str]:
             line = f"{line} {word}" if line else start + word
     if line:
         lines.append(line)
-    return [line.replace(_GLUE, " ") for line in lines]
+    return [line.replace(GLUE, " ") for line in lines]
 
 
 def _inner(options: RenderOptions, indent: int) -> int | None:
