@@ -25,12 +25,9 @@ ELAPSED: Final = 4
 _NO_SECONDS: Final = 100_000_000_000
 """No clock shows so many (the year 5138)."""
 _DOT: Final = 46
-_NEWLINE: Final = 10
 _COLON: Final = 58
 _PLUS: Final = 43
 _PAREN: Final = 40
-_QUESTION: Final = 63
-_BANG: Final = 33
 
 
 class Leader(Owner):
