@@ -90,7 +90,7 @@ class Index:
                 if kind:
                     self.counts[KIND_NAMES[kind]] += count
             if self.first_unread is None and reader.first_unread_line:
-                ref = (reader.file_index << 40) | reader.first_unread_line
+                ref = frame_ref(reader.file_index, reader.first_unread_line)
                 self.first_unread = (ref, reader.first_unread)
         self.coverage: Coverage = _coverage(tracker, lines, self.counts)
 
