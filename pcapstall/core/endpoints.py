@@ -3,6 +3,15 @@
 Addresses are 4 or 16 bytes in network order inside, text only at the edge. Nothing here resolves names.
 """
 
+from typing import Final
+
+_V4_MAPPED: Final = bytes(10) + b"\xff\xff"
+
+
+def fold(packed: bytes) -> bytes:
+    """A v4-mapped address as the four bytes that it is (RFC 4291 section 2.5.5.2); others as they are."""
+    return packed[12:] if len(packed) == 16 and packed.startswith(_V4_MAPPED) else packed
+
 
 def format_address(packed: bytes) -> str:
     """``packed`` (4 or 16 bytes) as text."""

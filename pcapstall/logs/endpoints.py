@@ -9,6 +9,8 @@ from functools import lru_cache
 from ipaddress import AddressValueError, IPv6Address
 from typing import Final
 
+from pcapstall.core.endpoints import fold
+
 Endpoint = tuple[bytes, int]
 """A packed address (4 or 16 bytes) and a port."""
 
@@ -28,7 +30,6 @@ _V6: Final = re.compile(
     rb"(?<![\w:.])\[?([0-9a-fA-F]{0,4}:[0-9a-fA-F:]{1,36}(?:\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})?)(?:%[\w.-]{1,15})?"
     rb"(?:\]:|" + _BETWEEN.replace(rb"\]?:|", rb"") + rb")(\d{1,5})(?!\d)"
 )
-_MAPPED: Final = bytes(10) + b"\xff\xff"
 
 
 @lru_cache(maxsize=4096)
@@ -44,11 +45,6 @@ def _packed_v6(text: bytes) -> bytes | None:
     except AddressValueError:
         return None
     return fold(packed)
-
-
-def fold(packed: bytes) -> bytes:
-    """A v4-mapped address as the four bytes that it is (RFC 4291 section 2.5.5.2); others as they are."""
-    return packed[12:] if len(packed) == 16 and packed.startswith(_MAPPED) else packed
 
 
 def endpoints_in(line: bytes) -> list[Endpoint]:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pcapstall.core.endpoints import format_address
-from pcapstall.logs.endpoints import Endpoint, endpoints_in, fold
+from pcapstall.core.endpoints import fold, format_address
+from pcapstall.logs.endpoints import Endpoint, endpoints_in
 from pcapstall.logs.lines import LogFile, LogLine
 from pcapstall.logs.stamps import ABSOLUTE, ELAPSED, Stamp
 from pcapstall.match.ends import End

@@ -9,6 +9,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from pcapstall.core.endpoints import fold
 from pcapstall.strace.args import ArgCursor, read_flags, read_string
 from pcapstall.strace.model import EPOLL, FILE, PIPE, SOCKET, SPECIAL, UNKNOWN
 from pcapstall.strace.numbers import read_number
@@ -34,7 +35,6 @@ _MAX_TEXT: Final = 110
 _MAX_CACHED: Final = 4096
 _packed: Final[dict[bytes, bytes]] = {}
 """Addresses that were packed before: one host talks to few others."""
-_V4_MAPPED: Final = bytes(10) + b"\xff\xff"
 
 
 class SockAddr:
@@ -46,13 +46,6 @@ class SockAddr:
         """Of AF_INET and AF_INET6, when it was printed in full."""
         self.path: bytes = b""
         """Of AF_UNIX; begins with ``@`` in the abstract name space."""
-
-
-def fold(packed: bytes) -> bytes:
-    """``::ffff:10.0.0.1`` as ``10.0.0.1``; everything else as it is."""
-    if len(packed) == 16 and packed.startswith(_V4_MAPPED):
-        return packed[12:]
-    return packed
 
 
 def pack_text(text: bytes) -> bytes:
@@ -102,7 +95,7 @@ def read_sockaddr(buf: bytes, at: i64, end: i64) -> SockAddr | None:
             path, _ = read_string(buf, cursor.value, cursor.end, _MAX_TEXT)
             address.path = b"@" + path if buf[cursor.value] == 64 else path
     if port >= 0 and packed:
-        address.endpoint = (fold(packed), port)
+        address.endpoint = (packed, port)
     return address
 
 
@@ -127,7 +120,7 @@ def _address(buf: bytes, at: i64, end: i64) -> bytes:
     text, _ = read_string(buf, at, end, _MAX_TEXT)
     if is_text:
         return pack_text(text)
-    return text if len(text) in (4, 16) else b""
+    return fold(text) if len(text) in (4, 16) else b""
 
 
 class Decoration:
