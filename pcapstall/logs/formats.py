@@ -96,7 +96,7 @@ FORMATS: Final[Sequence[Format]] = (
 """In the order in which they are tried: the ones that say more, or cannot be taken for another, first."""
 
 
-_LEADING: Final = 8
+LEADING: Final = 8
 """A stamp that begins so early leads its line: after a bracket, a priority, a quote."""
 
 
@@ -128,9 +128,9 @@ def formats_of(lines: Sequence[bytes]) -> list[Found]:
     most = max(map(len, starts.values()), default=0)
     for candidate in FORMATS:
         begins = starts.get(candidate.name, [])
-        leading = sum(begin <= _LEADING for begin in begins)
+        leading = sum(begin <= LEADING for begin in begins)
         if leading * 10 >= len(begins) * 9 and begins:
-            found.append(Found(candidate, _LEADING, leading))
+            found.append(Found(candidate, LEADING, leading))
         elif len(begins) * 10 >= most and begins:
             found.append(Found(candidate, max(begins), len(begins)))
     return sorted(found, key=lambda item: -item.lines)

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from pcapstall.core.errors import InputError
 from pcapstall.core.textfile import TextSource, TextStream
 from pcapstall.logs.endpoints import Endpoint
-from pcapstall.logs.formats import LONGEST, Found, formats_of
+from pcapstall.logs.formats import LEADING, LONGEST, Found, formats_of
 from pcapstall.logs.lines import MAX_MORE, MAX_TEXT, LogFile, LogLine
 from pcapstall.logs.stamps import Stamp
 
@@ -182,7 +182,7 @@ class _Reader:
             hit = found.format.find(line, found.latest)
             if hit is not None:
                 start, stamp, end = hit
-                return stamp, end if start <= _LEADING else 0
+                return stamp, end if start <= LEADING else 0
         return None, 0
 
     def _go_on(self, line: bytes) -> None:
@@ -193,9 +193,6 @@ class _Reader:
         last.more_lines += 1
         if len(last.more) < MAX_MORE:
             last.more.append(_text(line[:MAX_TEXT]))
-
-
-_LEADING: Final = 8
 
 
 def _number(line: LogLine) -> int:
