@@ -15,6 +15,20 @@ from pcapstall.core.errors import InputError
 CHUNK: Final = 128 * 1024
 _SPOOL_CHUNK: Final = 1024 * 1024
 
+_UTF_16: Final = "UTF-16 text: convert it to UTF-8"
+_CAPTURE: Final = "a packet capture: give it as one"
+NO_TEXT: Final = (
+    (b"\xff\xfe", _UTF_16),
+    (b"\xfe\xff", _UTF_16),
+    (b"\xd4\xc3\xb2\xa1", _CAPTURE),
+    (b"\xa1\xb2\xc3\xd4", _CAPTURE),
+    (b"\x4d\x3c\xb2\xa1", _CAPTURE),
+    (b"\xa1\xb2\x3c\x4d", _CAPTURE),
+    (b"\x0a\x0d\x0d\x0a", _CAPTURE),
+    (b"\x7fELF", "a program"),
+)
+"""How files begin that are given for a strace or a log by mistake, and what they are."""
+
 
 class TextSource:
     """One file of text, readable any number of times; `open` starts it anew."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, Protocol
 
 from pcapstall.core.errors import InputError
-from pcapstall.core.textfile import TextSource, TextStream
+from pcapstall.core.textfile import NO_TEXT, TextSource, TextStream
 from pcapstall.logs.endpoints import Endpoint
 from pcapstall.logs.formats import LEADING, LONGEST, Found, formats_of
 from pcapstall.logs.lines import MAX_MORE, MAX_TEXT, LogFile, LogLine
@@ -22,14 +22,7 @@ _SAMPLE_LINES: Final = 500
 _MAX_LESSONS: Final = 50
 """So often a file may change its format, or show none."""
 _MAGICS: Final = (
-    (b"\xff\xfe", "UTF-16 text: convert it to UTF-8"),
-    (b"\xfe\xff", "UTF-16 text: convert it to UTF-8"),
-    (b"\xd4\xc3\xb2\xa1", "a packet capture: give it as one"),
-    (b"\xa1\xb2\xc3\xd4", "a packet capture: give it as one"),
-    (b"\x4d\x3c\xb2\xa1", "a packet capture: give it as one"),
-    (b"\xa1\xb2\x3c\x4d", "a packet capture: give it as one"),
-    (b"\x0a\x0d\x0d\x0a", "a packet capture: give it as one"),
-    (b"\x7fELF", "a program"),
+    *NO_TEXT,
     (b"LPKSHHRH", "a systemd journal: give what journalctl -o short-iso-precise --file FILE prints"),
 )
 _COLOR: Final = re.compile(rb"\x1b\[[\d;]*[A-Za-z]")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pcapstall.core.errors import InputError
-from pcapstall.core.textfile import BytesStream, TextSource
+from pcapstall.core.textfile import NO_TEXT, BytesStream, TextSource
 from pcapstall.strace.body import EXIT, REMARK
 from pcapstall.strace.feed import LineFeed
 from pcapstall.strace.lines import StraceReader
@@ -22,14 +22,7 @@ SAMPLE: Final = 64 * 1024
 _SAMPLE_LINES: Final = 300
 _MAGICS: Final = (
     (b"PERFILE2", "perf.data: use strace, not perf record"),
-    (b"\x7fELF", "a program"),
-    (b"\xd4\xc3\xb2\xa1", "a packet capture: give it as one"),
-    (b"\xa1\xb2\xc3\xd4", "a packet capture: give it as one"),
-    (b"\x4d\x3c\xb2\xa1", "a packet capture: give it as one"),
-    (b"\xa1\xb2\x3c\x4d", "a packet capture: give it as one"),
-    (b"\x0a\x0d\x0d\x0a", "a packet capture: give it as one"),
-    (b"\xff\xfe", "UTF-16 text: convert it to UTF-8"),
-    (b"\xfe\xff", "UTF-16 text: convert it to UTF-8"),
+    *NO_TEXT,
 )
 _STAMP: Final = rb"(?:\[pid +\d+\] |\d+ +)?(?:[\d:.]+ )?"
 _FOREIGN: Final = (
