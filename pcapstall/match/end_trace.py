@@ -3,6 +3,7 @@
 Which calls are told, and in which words, is in the modules beside.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,6 +52,13 @@ class EndTrace:
         """``outbound 12166``."""
         return f"{self.name} {thread.tid}" if thread is not None and thread.tid > 0 else self.name
 
+    def by_threads(self, moment: Moment, threads: Iterable[Thread], name: str) -> None:
+        """Let ``moment`` say that these ``threads`` did it, in calls by that ``name``."""
+        distinct = {int(thread.number): thread for thread in threads}.values()
+        moment.covers = frozenset((int(thread.tid), name) for thread in distinct)
+        if len(distinct) > 1:
+            moment.actor = f"{self.name}, {len(distinct)} threads"
+
     def calls(self) -> list[Note]:
         """Those on the socket, in the order in which they were entered."""
         serial = self.match.socket.serial
@@ -63,6 +71,11 @@ class EndTrace:
 def lines_of(call: Call | Note) -> tuple[int, int]:
     """Where it was entered and where it returned."""
     return int(call.line), int(call.end_line)
+
+
+def at_most(longest_ns: int, count: int) -> str:
+    """How long ``count`` calls took."""
+    return format_span(longest_ns) if count == 1 else f"at most {format_span(longest_ns)} each"
 
 
 def with_length(remark: str, note: Note) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pcapstall.core.times import format_span
-from pcapstall.match.end_trace import EndTrace
+from pcapstall.match.end_trace import EndTrace, at_most
 from pcapstall.match.moments import Moment
 from pcapstall.strace.call_names import POLLS
 from pcapstall.strace.filtering import leaves_calls_out
@@ -108,18 +108,14 @@ def _group(trace: EndTrace, window: Window, found: Sequence[tuple[Activity, Spen
     first = found[0][1]
     count = sum(int(spent.count) for _, spent in found)
     longest = max(int(spent.longest_ns) for _, spent in found)
-    threads = {int(activity.thread.number): activity.thread for activity, _ in found}
     event = first.name + _objects([spent for _, spent in found])
     if count > 1:
         event += f" x {count}"
     lines = [int(line) for _, spent in found for line in (spent.first_line, spent.last_line)]
-    one = next(iter(threads.values())) if len(threads) == 1 else None
-    remark = f"{format_span(longest)}" if count == 1 else f"at most {format_span(longest)} each"
-    moment = trace.moment(int(window.start_ns), one, event, min(lines), max(lines), remark=remark)
-    if one is None:
-        moment.actor = f"{trace.name}, {len(threads)} threads"
+    remark = at_most(longest, count)
+    moment = trace.moment(int(window.start_ns), found[0][0].thread, event, min(lines), max(lines), remark=remark)
+    trace.by_threads(moment, [activity.thread for activity, _ in found], first.name)
     moment.count = count
-    moment.covers = frozenset((int(thread.tid), first.name) for thread in threads.values())
     moment.until_ns = moment.ns + int(window.end_ns - window.start_ns)
     return moment
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pcapstall.core.times import format_span
-from pcapstall.match.end_trace import LONG_NS, EndTrace, lines_of, with_length
+from pcapstall.match.end_trace import LONG_NS, EndTrace, at_most, lines_of, with_length
 from pcapstall.match.moments import Moment, fold
 from pcapstall.strace.syscalls import EPOLL_WAIT
 from pcapstall.strace.waits import CTL_ADD, mask_text
@@ -124,13 +124,9 @@ def _in_vain(trace: EndTrace, waits: Sequence[Wait]) -> list[Moment]:
     ends = (waits[0],) if len(waits) == 1 else (waits[0], waits[-1])
     moments = [trace.moment(max(int(wait.start_ns), since), wait.thread, "", *lines_of(wait)) for wait in ends]
     event = f"{waits[0].name}{_on(waits[0])}" + (f" x {len(waits)}" if len(waits) > 1 else "")
-    each = format_span(longest) if len(waits) == 1 else f"at most {format_span(longest)} each"
-    moment = fold(moments, event, f"{each}, without {trace.fd}")
+    moment = fold(moments, event, f"{at_most(longest, len(waits))}, without {trace.fd}")
     moment.count = len(waits)
     moment.until_ns = moment.ns + int(waits[-1].end_ns) - max(int(waits[0].start_ns), since)
     moment.key = total >= LONG_NS
-    threads = {int(wait.thread.number): wait.thread for wait in waits}
-    moment.covers = frozenset((int(thread.tid), waits[0].name) for thread in threads.values())
-    if len(threads) > 1:
-        moment.actor = f"{trace.name}, {len(threads)} threads"
+    trace.by_threads(moment, [wait.thread for wait in waits], waits[0].name)
     return [moment]
