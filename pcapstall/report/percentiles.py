@@ -21,7 +21,7 @@ from pcapstall.report.model import (
 )
 
 GROUPS: Final = ("server", "sni", "client")
-"""What `summarise` can group by."""
+"""What `tallies_by` can group by."""
 
 
 def percentile(ordered: Sequence[int], percent: int) -> int:
@@ -219,11 +219,6 @@ class SummaryRow(NamedTuple):
     intervals: Mapping[str, IntervalSummary]
     open: Mapping[str, IntervalSummary]
     """Intervals that were not seen to end, as long as they had become; not in ``intervals``."""
-
-
-def summarise(flows: Iterable[FlowReport], by: str) -> list[SummaryRow]:
-    """One row for each server, SNI or client, those with most stalls first; UsageError as in `tallies_by`."""
-    return rows_of(tallies_by(flows, by))
 
 
 def tallies_by(flows: Iterable[FlowReport], by: str) -> dict[str | None, Tally]:

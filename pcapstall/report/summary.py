@@ -1,4 +1,4 @@
-"""The rows of `percentiles.summarise` in every format: outcomes of each group, then the percentiles of its intervals.
+"""The rows of `percentiles.rows_of` in every format: outcomes of each group, then the percentiles of its intervals.
 
 The grouping and the numbers are `percentiles`'; how a grid looks is each format's.
 """

@@ -21,7 +21,7 @@ from pcapstall.report.model import (
     Report,
     StraceReport,
 )
-from pcapstall.report.percentiles import Tally
+from pcapstall.report.percentiles import SummaryRow, Tally, rows_of, tallies_by
 
 T0 = 1_621_450_142_123_456_000
 THRESHOLDS = {"default": SECOND, "ch_ack": SECOND // 2}
@@ -305,3 +305,8 @@ def hostile() -> Report:
         captures=[capture(file=HOSTILE, warnings=[HOSTILE]), capture(file="two.pcap")],
         straces=[strace(file=HOSTILE, label=HOSTILE)],
     )
+
+
+def summarise(flows: Iterable[FlowReport], by: str) -> list[SummaryRow]:
+    """One row for each server, SNI or client."""
+    return rows_of(tallies_by(flows, by))

@@ -1,12 +1,12 @@
 import math
 
 import pytest
-from factories import alerted, flow, healthy, refused, silent_client, slow_server
+from factories import alerted, flow, healthy, refused, silent_client, slow_server, summarise
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.core.errors import UsageError
-from pcapstall.report.percentiles import Tally, percentile, summarise, summary_of
+from pcapstall.report.percentiles import Tally, percentile, summary_of
 
 
 @given(st.lists(st.integers(-(2**62), 2**62), min_size=1), st.integers(1, 100))

@@ -3,10 +3,9 @@ import io
 import json
 
 import pytest
-from factories import HOSTILE, alerted, flow, healthy, refused, silent_client, slow_server
+from factories import HOSTILE, alerted, flow, healthy, refused, silent_client, slow_server, summarise
 
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.percentiles import summarise
 from pcapstall.report.render import FORMATS
 from pcapstall.report.summary import headline, render_summary
 
