@@ -30,6 +30,8 @@ def percentile(ordered: Sequence[int], percent: int) -> int:
     return ordered[max(rank, 1) - 1]
 
 
+RANKS: Final = ("p50", "p90", "p99", "max")
+"""The lengths of an `IntervalSummary`."""
 FEW: Final = 20
 """Of fewer lengths a high percentile is only the largest under another name."""
 
@@ -37,7 +39,7 @@ FEW: Final = 20
 def ranks_of(count: int) -> tuple[str, ...]:
     """Which fields of an `IntervalSummary` of ``count`` lengths say something of their own."""
     if count >= FEW:
-        return ("p50", "p90", "p99", "max")
+        return RANKS
     return ("p50", "max") if count > 1 else ("max",)
 
 

@@ -15,14 +15,13 @@ from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals,
 from pcapstall.report.markup import Markup, grid_lines
 from pcapstall.report.model import INTERVALS, SCHEMA, IntervalSummary
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.percentiles import SummaryRow, outcome_counts, ranks_of
+from pcapstall.report.percentiles import RANKS, SummaryRow, outcome_counts, ranks_of
 from pcapstall.report.render import parse_format
 from pcapstall.report.to_csv import cell as csv_cell
 
 NO_KEY: Final = "(none)"
 """The group of flows without a server name."""
 _PLURALS: Final = {"server": "servers", "client": "clients", "sni": "server names"}
-_SPREAD: Final = ("p50", "p90", "p99", "max")
 _SPREAD_KEEP: Final = {"p50": 0, "p90": 4, "p99": 2, "max": 0}
 
 
@@ -72,21 +71,21 @@ def spreads(rows: Sequence[SummaryRow], by: str) -> Grid:
         GridColumn(by, shrinks_to=21, code=True),
         GridColumn("interval"),
         GridColumn("n", right=True),
-        *(GridColumn(name, right=True, keep=_SPREAD_KEEP[name]) for name in _SPREAD),
+        *(GridColumn(name, right=True, keep=_SPREAD_KEEP[name]) for name in RANKS),
         GridColumn("open", "those that were not seen to end", right=True, keep=1),
         GridColumn("open max", right=True, keep=3),
     ]
     found = [(row, name) for row in rows for name in INTERVALS if _says_something(row, name)]
     closed = [row.intervals.get(name) for row, name in found]
     opened = [row.open.get(name) for row, name in found]
-    digits = {of: decimals([ns for spread in closed if (ns := _rank(spread, of)) is not None]) for of in _SPREAD}
+    digits = {of: decimals([ns for spread in closed if (ns := _rank(spread, of)) is not None]) for of in RANKS}
     open_digits = decimals([spread.max for spread in opened if spread])
     cells = [
         [
             _key(row),
             name,
             str(spread.n if spread else 0),
-            *(milliseconds(_rank(spread, of), digits[of]) for of in _SPREAD),
+            *(milliseconds(_rank(spread, of), digits[of]) for of in RANKS),
             str(unended.n) if unended else ABSENT,
             milliseconds(unended.max if unended else None, open_digits, unended is not None),
         ]
@@ -186,14 +185,14 @@ def _object(row: SummaryRow) -> dict[str, Any]:
 
 
 def _csv(rows: Sequence[SummaryRow], by: str) -> Iterator[str]:
-    spread_columns = [f"{of}_ns" for of in _SPREAD]
+    spread_columns = [f"{of}_ns" for of in RANKS]
     yield _csv_line([by, "flows", "stalled", "failed", "interval", "n", *spread_columns, "open", "longest_open_ns"])
     for row in rows:
         group: list[str | int | None] = [csv_cell(row.key), row.flows, row.stalled, row.failed]
         names = [name for name in INTERVALS if name in row.intervals or name in row.open]
         for name in names:
             closed, unended = row.intervals.get(name), row.open.get(name)
-            spread = [getattr(closed, of) if closed else None for of in ("n", *_SPREAD)]
+            spread = [getattr(closed, of) if closed else None for of in ("n", *RANKS)]
             opened = [unended.n, unended.max] if unended else [0, None]
             yield _csv_line([*group, name, *spread, *opened])
         if not names:

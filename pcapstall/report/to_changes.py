@@ -18,7 +18,7 @@ from pcapstall.report.happening import cause_words
 from pcapstall.report.markup import Markup, grid_lines
 from pcapstall.report.model import SCHEMA, IntervalSummary
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.percentiles import ranks_of
+from pcapstall.report.percentiles import RANKS, ranks_of
 from pcapstall.report.untrusted import printable
 
 FORMATS: Final = ("table", "markdown", "jira", "json")
@@ -136,7 +136,7 @@ def _interval_rows(interval: IntervalChange) -> Iterator[list[str]]:
 
 def _ranks(sides: Sequence[IntervalSummary | None]) -> list[str]:
     wanted = {rank for side in sides if side for rank in ranks_of(side.n)}
-    return [rank for rank in ("p50", "p90", "p99", "max") if rank in wanted]
+    return [rank for rank in RANKS if rank in wanted]
 
 
 def _times(earlier: int, later: int) -> str:
