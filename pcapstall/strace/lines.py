@@ -28,11 +28,10 @@ from pcapstall.strace.model import shared
 from pcapstall.strace.remarks import Remarks, begins_line, cut_remark
 from pcapstall.strace.syscalls import Syscall, Syscalls
 from pcapstall.strace.tasks import Threads
-from pcapstall.strace.walk import LESS, OPEN_PAREN
+from pcapstall.strace.walk import LESS, OPEN_PAREN, SPACE
 
 _MAX_JOINED: Final = 64 * 1024
 _MAX_JOINED_LINES: Final = 40
-_SPACE: Final = 32
 _CARET: Final = 94
 
 
@@ -122,7 +121,7 @@ class StraceReader(LineCursor):
         """The kind of a line whose leader has been read up to ``at``."""
         self.buf = buf
         # Trailing blanks: padded terminal lines, and "resumed> ) = 0 " of old ones.
-        while end > at and buf[end - 1] == _SPACE:
+        while end > at and buf[end - 1] == SPACE:
             end -= 1
         if at < end and buf[at] == _CARET:
             at = strip_interrupt(buf, at, end)
@@ -131,7 +130,7 @@ class StraceReader(LineCursor):
             mark: i64 = OPEN_PAREN
             if buf[at] == LESS:
                 name = at + len(RESUMED_START)
-                mark = _SPACE
+                mark = SPACE
             syscall = self.syscalls.ahead(buf, name, end, mark)
             self._ahead = syscall
             name_end: i64 = 0
