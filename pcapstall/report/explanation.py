@@ -175,31 +175,25 @@ def _place(explanation: Explanation) -> str:
 
 
 def _markdown(explanation: Explanation, _options: RenderOptions) -> Iterator[str]:
-    yield f"### {_title(explanation, to_markdown.code)}"
-    yield from _markup(explanation, to_markdown.escape, to_markdown.code, "**{}**", "1. ", "- ")
+    yield from _markup(explanation, "### ", to_markdown.escape, to_markdown.code, "**{}**", "1. ", "- ")
 
 
 def _jira(explanation: Explanation, _options: RenderOptions) -> Iterator[str]:
-    yield f"h3. {_title(explanation, to_jira.escape)}"
-    yield from _markup(explanation, to_jira.escape, to_jira.escape, "*{}*", "# ", "* ")
+    yield from _markup(explanation, "h3. ", to_jira.escape, to_jira.escape, "*{}*", "# ", "* ")
 
 
 _Escape = Callable[[str], str]
 
 
-def _title(explanation: Explanation, code: _Escape) -> str:
-    story = stories.tell(explanation.flow, Places(explanation.report))
-    return f"{story.title}: {code(story.endpoints)}" + (f" ({code(story.about)})" if story.about else "")
-
-
 def _markup(
-    explanation: Explanation, escape: _Escape, code: _Escape, strong: str, numbered: str, bullet: str
+    explanation: Explanation, head: str, escape: _Escape, code: _Escape, strong: str, numbered: str, bullet: str
 ) -> Iterator[str]:
     def item(tried: Tried) -> str:
         shown = strong.format(_HELD) if tried.held else _NO
         return f"{numbered}{code(tried.rule)} {shown}: {escape(tried.why)}"
 
     story = stories.tell(explanation.flow, Places(explanation.report))
+    yield f"{head}{story.title}: {code(story.endpoints)}" + (f" ({code(story.about)})" if story.about else "")
     for text in (f"{story.finding}; {_place(explanation)}", explanation.introduction):
         yield ""
         yield escape(text)
