@@ -35,7 +35,7 @@ STAND_INS = {
 }
 """Names in examples, and the captures that they stand for."""
 
-PLANNED = {"extract"}
+PLANNED: set[str] = set()
 """Commands that pages speak of before they are there."""
 
 FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -185,6 +185,9 @@ class PcapngCursor(SectionCursor):
             self.caplen = self.origlen
 
     def _packet_options(self, at: i64, end: i64) -> None:
+        self.options_ref = self.ref
+        self.options_at = at
+        self.options_end = end
         buf = self.buf
         big = self.big_endian
         while at + 4 <= end:

@@ -42,6 +42,11 @@ class FileCursor(RecordCursor):
         """Records with fewer bytes captured than were on the wire."""
         self.unstamped: i64 = 0
         self.absurd: i64 = 0
+        self.options_ref: i64 = 0
+        """The latest record with options of its own (pcapng): they are in ``buf``, from ``options_at`` to
+        ``options_end``, as long as the record is the current one."""
+        self.options_at: i64 = 0
+        self.options_end: i64 = 0
         self._not_packets: i64 = 0
         """Of the frame numbers, how many went to blocks without a packet."""
         self._damages: list[CaptureWarning] = []

@@ -11,7 +11,7 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, TextIO, cast
+from typing import IO, BinaryIO, Final, TextIO, cast
 
 import click
 
@@ -75,7 +75,7 @@ def opened(output: str | None) -> Iterator[TextIO]:
     if output is not None and output != STDOUT:
         try:
             with _whole_file(os.path.realpath(output)) as out:
-                yield out
+                yield cast(TextIO, out)
         except OSError as error:
             raise UsageError(f"-o {output}: {error.strerror}{_left_behind(output)}") from error
         return
@@ -92,19 +92,33 @@ def opened(output: str | None) -> Iterator[TextIO]:
 
 
 @contextmanager
-def _whole_file(path: str) -> Iterator[TextIO]:
+def opened_for_bytes(output: str) -> Iterator[BinaryIO]:
+    """The same for bytes."""
+    if output != STDOUT:
+        try:
+            with _whole_file(os.path.realpath(output), "b") as out:
+                yield cast(BinaryIO, out)
+        except OSError as error:
+            raise UsageError(f"-o {output}: {error.strerror}{_left_behind(output)}") from error
+        return
+    with opened(output) as text:
+        yield text.buffer
+
+
+@contextmanager
+def _whole_file(path: str, kind: str = "") -> Iterator[IO[str] | IO[bytes]]:
     """The file ``path``, written beside its place and moved there when it is complete.
 
     What is no regular file, has other names (hard links) or lies in a folder that takes no new file is written in
     place.
     """
     if not _may_be_replaced(path):
-        with _writable(path, "w") as out:
+        with _writable(path, "w" + kind) as out:
             yield out
         return
     beside = os.path.join(os.path.dirname(path), f".pcapstall-{os.urandom(6).hex()}.part")
     try:
-        with _writable(beside, "x") as out:
+        with _writable(beside, "x" + kind) as out:
             yield out
         if os.path.exists(path):
             os.chmod(beside, stat.S_IMODE(os.stat(path).st_mode))
@@ -125,8 +139,10 @@ def _may_be_replaced(path: str) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and os.access(path, os.W_OK)
 
 
-def _writable(path: str, mode: str) -> TextIO:
-    return cast(TextIO, open(path, mode, encoding="utf-8", errors="backslashreplace"))
+def _writable(path: str, mode: str) -> IO[str] | IO[bytes]:
+    if mode.endswith("b"):
+        return cast(IO[bytes], open(path, mode))
+    return cast(IO[str], open(path, mode, encoding="utf-8", errors="backslashreplace"))
 
 
 def _left_behind(output: str) -> str:

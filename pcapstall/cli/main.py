@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "watch": "pcapstall.cli.watch_command",
     "compare": "pcapstall.cli.compare_command",
     "diff": "pcapstall.cli.diff_command",
+    "extract": "pcapstall.cli.extract_command",
     "verify": "pcapstall.cli.verify_command",
 }
 """Name of each command and the module whose `command` it is."""

@@ -89,6 +89,8 @@ class Reassembler:
         """The frame of the fragment that is to be taken."""
         self.hosts: bytes = b""
         """Of the last fragment: source and destination address, empty for UDP."""
+        self.key: bytes = b""
+        """What the last fragment has in common with the others of its datagram."""
         self.reason: str = ""
         """Why the last fragment was malformed; empty when it was not."""
         self.dropped: i64 = 0
@@ -177,6 +179,7 @@ class Reassembler:
     ) -> _Pending | None:
         """Keep one fragment; the pending datagram when this completes it, which is then forgotten here."""
         self.reason = ""
+        self.key = key
         self._expire(now_ns)
         length: i64 = wire_end - start
         if more and length & 7 != 0:

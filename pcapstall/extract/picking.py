@@ -1,0 +1,103 @@
+"""Which records belong to the wanted flows: their segments, all fragments of these, ICMP errors that quote them.
+
+Also what may have been a segment of theirs and could not be read. What a record says is the decoder's matter.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from pcapstall.capture.reader import FileCursor
+from pcapstall.extract.records import FrameSet
+from pcapstall.flows.flow import Flow
+from pcapstall.wire.decode import Decoder
+from pcapstall.wire.segment import TCP
+
+_DATAGRAMS_MAX: Final = 4096
+"""Datagrams whose fragments are remembered; the decoder lets far fewer wait."""
+
+
+class _Life:
+    """Where a wanted flow is in the captures."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.first_ref = int(flow.first_ref)
+        self.last_ref = int(flow.last_ref)
+        self.begun = False
+        self.over = False
+
+
+class Picker:
+    """Takes every record in its turn and remembers those that are wanted."""
+
+    def __init__(self, flows: Sequence[Flow], cited: Iterable[int]) -> None:
+        self.frames = FrameSet()
+        """Those that are wanted; complete after `end`."""
+        self._flows = flows
+        self._cited = FrameSet(cited)
+        self._lives: dict[bytes, list[_Life]] = {}
+        for flow in flows:
+            life = _Life(flow)
+            for key in {flow.key, flow.answer_key}:
+                self._lives.setdefault(key, []).append(life)
+        self._decoder = Decoder()
+        self._fragments: OrderedDict[bytes, list[int]] = OrderedDict()
+        """The fragments so far, by what those of a datagram have in common."""
+        self._wanted_datagrams: set[bytes] = set()
+
+    def take(self, cursor: FileCursor) -> None:
+        """The record that ``cursor`` is at."""
+        decoder = self._decoder
+        segment = decoder.segment
+        ref = int(cursor.ref)
+        segment.ts_ns, segment.ref, segment.interface = cursor.ts_ns, ref, cursor.interface
+        outcome = decoder.decode(cursor.buf, cursor.start, cursor.caplen, cursor.origlen, cursor.linktype)
+        wanted = ref in self._cited
+        if outcome == TCP:
+            wanted = self._is_of_a_flow(segment.key, ref) or wanted
+        elif decoder.icmp is not None:
+            wanted = any(life.begun for life in self._lives.get(decoder.icmp.key, ())) or wanted
+        if decoder.fragments.ref == ref:
+            wanted = self._is_fragment(ref, wanted)
+        if wanted:
+            self.frames.add(ref)
+
+    def _is_of_a_flow(self, key: bytes, ref: int) -> bool:
+        """Endpoints' packets from a flow's first frame to its last one are its own, whatever their stamps say."""
+        found = False
+        for life in self._lives.get(key, ()):
+            life.begun = life.begun or ref == life.first_ref
+            if life.begun and not life.over:
+                found = True
+                life.over = ref == life.last_ref
+        return found
+
+    def _is_fragment(self, ref: int, wanted: bool) -> bool:
+        """Remember a fragment; one that completes a wanted datagram makes the ones before it wanted, and copies."""
+        key = self._decoder.fragments.key
+        refs = self._fragments.setdefault(key, [])
+        refs.append(ref)
+        if len(self._fragments) > _DATAGRAMS_MAX:
+            self._wanted_datagrams.discard(self._fragments.popitem(last=False)[0])
+        if wanted:
+            self._wanted_datagrams.add(key)
+        if key not in self._wanted_datagrams:
+            return False
+        for fragment in refs:
+            self.frames.add(fragment)
+        refs.clear()
+        return True
+
+    def end(self) -> None:
+        """Everything was read: what the hosts of a flow sent each other in its time and nobody can read comes along.
+
+        The verdict looks there for what it does not find.
+        """
+        self._decoder.fragments.give_up()
+        incomplete = {refs[0]: refs for refs in self._fragments.values() if refs}
+        for flow in self._flows:
+            half = (len(flow.key) - 4) // 2
+            hosts = flow.key[:half], flow.key[half:-4]
+            for unread in self._decoder.unread.between(*hosts, flow.first_ns, flow.last_ns):
+                for ref in incomplete.get(int(unread.ref), [int(unread.ref)]):
+                    self.frames.add(ref)

@@ -1,0 +1,206 @@
+"""`pcapstall extract`: the records of the wanted flows, read from their captures twice more and written as a capture.
+
+The first reading finds the records, since a fragment is known to be wanted only when the last one has come; the second
+one writes them. Formats are in the extract package, words for the terminal in the command.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import BinaryIO, Final, NamedTuple
+
+import pcapstall
+from pcapstall.capture.blocks import OPT_COMMENT, Options
+from pcapstall.capture.captures import open_captures
+from pcapstall.capture.info import CaptureInfo
+from pcapstall.capture.reader import FileCursor
+from pcapstall.capture.source import Stop
+from pcapstall.core.counts import several
+from pcapstall.core.errors import UsageError
+from pcapstall.core.frames import file_of, frame_of, frame_ref
+from pcapstall.extract.pcap_file import PcapFile
+from pcapstall.extract.pcapng_file import Described, Option, PcapngFile
+from pcapstall.extract.picking import Picker
+from pcapstall.extract.records import FrameSet, records
+from pcapstall.pipeline.analysis import Analysis
+from pcapstall.report.happening import what_happened
+from pcapstall.report.model import FlowReport
+from pcapstall.report.selector import compile_selector
+
+PCAP: Final = "pcap"
+PCAPNG: Final = "pcapng"
+FORMATS: Final = (PCAP, PCAPNG)
+
+_MICROSECONDS: Final = frozenset(("pcap-us", "pcap-modified", "pcap-nokia"))
+_EPB_FLAGS: Final = 2
+
+
+class Picked(NamedTuple):
+    """What is to be written."""
+
+    frames: FrameSet
+    infos: list[CaptureInfo]
+    """Of the captures, in the order of their file index."""
+    firsts: dict[int, int]
+    """The first frame of each flow, by row."""
+
+
+class Written(NamedTuple):
+    """What was written."""
+
+    packets: int
+    interfaces: int
+    """How many the packets are of."""
+
+
+def choose(flows: Iterable[FlowReport], selectors: Sequence[str]) -> list[FlowReport]:
+    """The flows that any of ``selectors`` means, in the order of their rows; UsageError for one that means none."""
+    tests = [(text, compile_selector(text)) for text in selectors]
+    idle = {text for text, _ in tests}
+    chosen: list[FlowReport] = []
+    count = 0
+    for flow in flows:
+        count += 1
+        meant = [text for text, means in tests if means(flow)]
+        idle.difference_update(meant)
+        if meant:
+            chosen.append(flow)
+    for text, _ in tests:
+        if text in idle:
+            raise UsageError(f"--flow {text}: none of {several(count, 'flow')} is meant")
+    return chosen
+
+
+def pick(analysis: Analysis, chosen: Sequence[FlowReport], captures: Sequence[str], stop: Stop | None) -> Picked:
+    """The records of ``chosen`` and those that their verdicts cite."""
+    assert analysis.findings is not None
+    ids = {row.id for row in chosen}
+    flows = [flow for flow in analysis.findings.flows() if flow.id in ids]
+    picker = Picker(flows, (ref for row in chosen for ref, _ in _cited(row)))
+    cursor = open_captures(list(captures), stop)
+    try:
+        for record in records(cursor):
+            picker.take(record)
+        picker.end()
+        return Picked(picker.frames, cursor.infos(), {int(flow.id): int(flow.first_ref) for flow in flows})
+    finally:
+        cursor.close()
+
+
+def _cited(row: FlowReport) -> Iterable[tuple[int, str]]:
+    """The frames that the verdict on a flow cites, each with what they show."""
+    for fact in row.evidence:
+        if fact.file is not None:
+            for frame in fact.frames:
+                yield int(frame_ref(fact.file, frame)), fact.text
+
+
+def comments_of(chosen: Sequence[FlowReport], picked: Picked, names: Sequence[str]) -> dict[int, list[str]]:
+    """What is said of frames, by reference: of each flow's first one the verdict, of those cited what they show.
+
+    ``names`` are the captures' by file index; they and the frame numbers lead back to where the frames are from.
+    """
+    found: dict[int, list[str]] = {}
+    for row in chosen:
+        said = row.verdict or (what_happened(row) if row.failed else row.tls_outcome or row.tcp_outcome)
+        lines = found.setdefault(picked.firsts[row.id], [])
+        lines.append(f"flow {row.id}, {row.client} -> {row.server}: {said}")
+        for cited, text in _cited(row):
+            lines = found.setdefault(cited, [])
+            if text not in lines:
+                lines.append(text)
+    return {ref: [f"frame {int(frame_of(ref))} of {names[int(file_of(ref))]}", *lines] for ref, lines in found.items()}
+
+
+def write(
+    out: BinaryIO,
+    wanted: str,
+    picked: Picked,
+    captures: Sequence[str],
+    comments: Mapping[int, Sequence[str]],
+    about: Sequence[str],
+    stop: Stop | None = None,
+) -> Written:
+    """Write what was picked as ``wanted``, one of `FORMATS`; ``about`` is said of the whole file.
+
+    UsageError when that format cannot hold it.
+    """
+    cursor = open_captures(list(captures), stop)
+    try:
+        if wanted == PCAP:
+            return _write_pcap(out, picked, records(cursor))
+        return _write_pcapng(out, picked, records(cursor), comments, about)
+    finally:
+        cursor.close()
+
+
+def _write_pcap(out: BinaryIO, picked: Picked, found: Iterable[FileCursor]) -> Written:
+    file = PcapFile(out, not _MICROSECONDS.issuperset(info.format for info in picked.infos))
+    packets, interfaces = 0, set[Described]()
+    for record in found:
+        if record.ref in picked.frames:
+            file.write(int(record.ts_ns), data_of(record), int(record.origlen), int(record.linktype))
+            interfaces.add(_described(record, picked.infos))
+            packets += 1
+    file.end()
+    return Written(packets, len(interfaces))
+
+
+def _write_pcapng(
+    out: BinaryIO,
+    picked: Picked,
+    found: Iterable[FileCursor],
+    comments: Mapping[int, Sequence[str]],
+    about: Sequence[str],
+) -> Written:
+    file = PcapngFile(out, f"pcapstall {pcapstall.__version__}", about)
+    packets = 0
+    counts: dict[int, set[tuple[int, int]]] = {}
+    for record in found:
+        ref = int(record.ref)
+        if ref not in picked.frames:
+            continue
+        number = file.interface(_described(record, picked.infos))
+        counts.setdefault(number, set()).add((int(record.file_index), int(record.interface)))
+        options = _own_options(record)
+        if ref in comments:
+            options.append((OPT_COMMENT, "\n".join(comments[ref]).encode()))
+        file.write(number, int(record.ts_ns), data_of(record), int(record.origlen), options)
+        packets += 1
+    for number, sources in counts.items():
+        told = [picked.infos[index].interfaces[interface] for index, interface in sources]
+        file.statistics(number, _sum(info.received for info in told), _sum(info.dropped for info in told))
+    return Written(packets, len(counts))
+
+
+def data_of(record: FileCursor) -> bytes:
+    """The bytes of a record that were captured."""
+    return record.buf[record.start : record.start + record.caplen]
+
+
+def _own_options(record: FileCursor) -> list[Option]:
+    """What a record of a pcapng file says of itself and is still true elsewhere: comments, and its direction."""
+    if record.options_ref != record.ref:
+        return []
+    found = Options(record.buf, record.options_at, record.options_end, record.big_endian)
+    kept: list[Option] = []
+    for code, value in found.pairs:
+        if code == OPT_COMMENT:
+            kept.append((code, value))
+        elif code == _EPB_FLAGS and len(value) == 4:
+            # Bits 5 to 8 are the length of a frame check sequence, which is not read.
+            flags = int.from_bytes(value, "big" if record.big_endian else "little") & ~0x1E0
+            kept.append((code, flags.to_bytes(4, "little")))
+    return kept
+
+
+def _described(record: FileCursor, infos: Sequence[CaptureInfo]) -> Described:
+    linktype, number = int(record.linktype), int(record.interface)
+    told = infos[int(record.file_index)].interfaces
+    if number >= len(told):
+        return Described(linktype, number)
+    info = told[number]
+    return Described(linktype, number, info.name, info.description, info.filter, info.snaplen, info.comments)
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
