@@ -169,10 +169,10 @@ def clock_of(file: LogFile, lives: Lives, strace: Offset | None, host: str = "")
     clock = settle_clock(kind, anchors, lives.middle_ns)
     if strace is None or not strace.consistent or strace.shown_ns is None or kind == ELAPSED:
         return clock
-    if abs(clock.residual_ns - strace.ns) > (clock.error_ns or AROUND_NS) and kind == ABSOLUTE and clock.lines:
+    if abs(clock.residual_ns - strace.skew_ns) > (clock.error_ns or AROUND_NS) and kind == ABSOLUTE and clock.lines:
         return clock  # they are not of one clock, whatever their labels say
     if kind == ABSOLUTE:
-        return replace(clock, offset_ns=strace.ns, error_ns=strace.slack_ns, source=BY_STRACE, host=host)
+        return replace(clock, offset_ns=strace.skew_ns, error_ns=strace.slack_ns, source=BY_STRACE, host=host)
     return clock
 
 

@@ -49,7 +49,8 @@ def clock_by_writes(
         if offset is None:
             offset, host = strace, name
         if strace is offset:
-            delays.append(start_ns - counted(line.stamp, near_ns - strace.ns))
+            written_ns = start_ns + strace.ns - strace.skew_ns
+            delays.append(written_ns - counted(line.stamp, near_ns - strace.skew_ns))
     if offset is None or not delays:
         return clock
     if clock.kind == ELAPSED:
@@ -58,7 +59,7 @@ def clock_by_writes(
         own = max(middle - least, _LEAST_NS if len(delays) == 1 else 0)
         return replace(
             clock,
-            offset_ns=least + offset.ns,
+            offset_ns=least + offset.skew_ns,
             error_ns=own + offset.slack_ns,
             source=BY_WRITES,
             lines=len(delays),
@@ -66,14 +67,14 @@ def clock_by_writes(
             host=host,
             own_error_ns=own,
         )
-    # A stamp and the strace's are apart by the zone, and by what the line waited.
+    # A stamp and the host's time of the write are apart by the zone, and by what the line waited.
     zone = 0 if clock.kind == ABSOLUTE else (min(delays) + QUARTER_NS // 2) // QUARTER_NS * QUARTER_NS
     prompt = sum(-_LEAST_NS <= delay - zone <= _LATE_NS for delay in delays)
     if prompt * 2 < len(delays):
         return clock
     return replace(
         clock,
-        offset_ns=zone + offset.ns,
+        offset_ns=zone + offset.skew_ns,
         error_ns=offset.slack_ns,
         zone_ns=None if clock.kind == ABSOLUTE else -zone,
         source=BY_WRITES,

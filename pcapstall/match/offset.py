@@ -49,6 +49,15 @@ class Offset:
         """How far a time may be off, for what rests on it."""
         return self.error_ns if self.error_ns is not None else 50_000_000
 
+    @property
+    def skew_ns(self) -> int:
+        """How far the host's clock is behind the capture's: without the date and the zone that times of day lack."""
+        if self.shown_ns is None:
+            return 0
+        if self.shown_ns == self.ns:
+            return self.ns
+        return (self.ns + QUARTER_NS // 2) % QUARTER_NS - QUARTER_NS // 2
+
 
 def bounds(socket: Socket, end: End, hello: Preview | None, resolution_ns: int) -> list[Bound]:
     """What one matched socket says; ``hello`` is where the ClientHello's random was seen, if it was."""

@@ -58,7 +58,7 @@ class Logs:
         for source in self._sources:
             label = self._labels[source.path]
             host, strace = (straces.labelled(label) if straces is not None else None) or ("", None)
-            known_ns = strace.ns if strace is not None and strace.consistent and strace.shown_ns is not None else 0
+            known_ns = strace.skew_ns if strace is not None and strace.consistent and strace.shown_ns is not None else 0
             try:
                 file = read_log(source, FlowLines(lives, known_ns))
             except InputError as error:

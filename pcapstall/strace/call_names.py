@@ -12,4 +12,6 @@ READS: Final = frozenset("read recv readv preadv preadv2 recvfrom recvmsg recvmm
 POLLS: Final = frozenset(
     "epoll_wait epoll_pwait epoll_pwait2 epoll_wait_old poll ppoll select pselect6 _newselect".split()
 )
+IDLE: Final = POLLS | frozenset("futex futex_time64 nanosleep clock_nanosleep clock_nanosleep_time64".split())
+"""What a thread is in that has nothing to do."""
 ACCEPTS: Final = frozenset(("accept", "accept4"))

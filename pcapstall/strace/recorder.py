@@ -72,12 +72,14 @@ class Recorder(Tracker):
         if start < 0:
             return
         self._flush(tail, start)
-        self._gap(tail, thread, process, start, reader)
         waker: Wake | None = None
-        if code == sc.FUTEX:
-            waker = self._futex(reader, process, True)
-        tail.end_ns = end if end >= 0 else start
-        tail.line = reader.ref
+        if code != sc.SIGRETURN:
+            # After it a thread goes on with what it was in: a time without a call is one however many signals came.
+            self._gap(tail, thread, process, start, reader)
+            if code == sc.FUTEX:
+                waker = self._futex(reader, process, True)
+            tail.end_ns = end if end >= 0 else start
+            tail.line = reader.ref
         if end >= 0 and not windows.touched(start, end):
             return
         if end < 0 and start > windows.latest_ns:
@@ -119,6 +121,8 @@ class Recorder(Tracker):
         self.windows.reached(start)
         tail = self._tail(reader.thread)
         self._flush(tail, start)
+        if reader.syscall.code == sc.SIGRETURN:
+            return
         self._gap(tail, reader.thread, process, start, reader)
         tail.end_ns = start
         tail.line = reader.ref
@@ -153,7 +157,8 @@ class Recorder(Tracker):
             tail = self._tail(thread)
             self._flush(tail, last_ns)
             half = thread.half
-            if half is not None and thread.half_ns >= 0 and thread.alive():
+            left = thread.end == b"detached"
+            if half is not None and thread.half_ns >= 0 and (thread.alive() or left):
                 note = Note(half.name.decode("ascii", "replace"), thread)
                 note.line = thread.half_line
                 note.start_ns = thread.half_ns

@@ -59,6 +59,8 @@ OWN_PID: Final = 44
 RESTART: Final = 45
 IO_URING: Final = 46
 UNSHARE: Final = 47
+SIGRETURN: Final = 48
+"""How a signal handler ends: what it interrupted goes on."""
 
 NETWORK: Final = "network"
 EPOLL: Final = "epoll"
@@ -128,6 +130,7 @@ _TABLE: Final[tuple[tuple[int, str, str], ...]] = (
     (OWN_TID, "", "gettid set_tid_address"),
     (OWN_PID, "", "getpid"),
     (RESTART, "", "restart_syscall"),
+    (SIGRETURN, "", "rt_sigreturn sigreturn"),
     (IO_URING, URING, "io_uring_setup io_uring_enter io_uring_register"),
 )
 _FD_FIRST: Final = (

@@ -43,6 +43,8 @@ class Windows:
         self._sorted: list[Window] = sorted(windows, key=_by_start)
         self._starts: list[int] = [window.start_ns for window in self._sorted]
         self._opened: i64 = 0
+        self._stopped: dict[int, Event] = {}
+        """By the process' number, those that a signal has stopped."""
         for window in windows:
             self.latest_ns = max(self.latest_ns, window.end_ns)
             self._longest_ns = max(self._longest_ns, window.end_ns - window.start_ns)
@@ -59,6 +61,10 @@ class Windows:
         while self._opened < len(self._sorted) and i64(self._starts[self._opened]) <= now_ns:
             window = self._sorted[self._opened]
             self._opened += 1
+            for number in sorted(window.processes):
+                stop = self._stopped.get(number)
+                if stop is not None:
+                    window.events.append(stop)
             for serial in sorted(window.sockets):
                 target = self._files.found.get(serial)
                 if target is None:
@@ -104,6 +110,10 @@ class Windows:
 
     def happened(self, event: Event, process: Process) -> None:
         """A signal, exit, clone or execve."""
+        if event.text.startswith("stopped by "):
+            self._stopped[process.number] = event
+        elif event.text.startswith("SIGCONT"):
+            self._stopped.pop(process.number, None)
         for window in self._overlapping(event.ns, event.ns):
             if process.number in window.processes and len(window.events) < KEPT:
                 window.events.append(event)

@@ -58,7 +58,7 @@ def placed(text: str, found: list[Flow], strace: Offset | None = None) -> tuple[
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.log"
         path.write_text(text)
-        file = read_log(TextSource(str(path)), FlowLines(lives, strace.ns if strace else 0))
+        file = read_log(TextSource(str(path)), FlowLines(lives, strace.skew_ns if strace else 0))
     clock = clock_of(file, lives, strace)
     return clock, lines_of_flows(file, clock, lives)
 
@@ -151,6 +151,14 @@ def test_a_line_without_a_stamp_is_its_flows_all_the_same() -> None:
 
 def test_a_strace_of_the_same_label_has_the_logs_clock() -> None:
     strace = Offset(3 * SECOND, 1_000, True, 4, 3 * SECOND)
+    clock, found = matched(f"{stamp(1)}Z x\n{stamp(-2)}Z {CLIENT} x\n{stamp(-1)}Z to {SERVER}\n", flows(0), strace)
+    assert (clock.source, clock.error_ns) == ("strace", 1_000)
+    assert found == {1: [(2, "1000"), (3, "2000")]}
+
+
+def test_a_strace_without_a_date_has_the_logs_clock_too() -> None:
+    """`strace -tt`: its offset holds the date, which is not how far the clock is off."""
+    strace = Offset(20_000 * DAY + 3 * SECOND, 1_000, True, 4, 3 * SECOND)
     clock, found = matched(f"{stamp(1)}Z x\n{stamp(-2)}Z {CLIENT} x\n{stamp(-1)}Z to {SERVER}\n", flows(0), strace)
     assert (clock.source, clock.error_ns) == ("strace", 1_000)
     assert found == {1: [(2, "1000"), (3, "2000")]}

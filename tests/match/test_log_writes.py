@@ -56,6 +56,18 @@ def test_a_zone(quarters: int) -> None:
     assert (found.zone_ns, found.residual_ns) == (quarters * QUARTER_NS, 3 * S)
 
 
+@pytest.mark.parametrize("strace_zone", [0, 8])
+def test_a_strace_with_times_of_day_has_no_date(strace_zone: int) -> None:
+    """`strace -tt` on a host with another zone than its program's log."""
+    day, at = 20_000 * 86_400 * S, 50_000 * S
+    file = log(NAIVE, day + at + 4 * QUARTER_NS)
+    date = day - strace_zone * QUARTER_NS + 2 * MS
+    offset = Offset(date, 2_000, True, 4, date % (86_400 * S))
+    written_at = at + strace_zone * QUARTER_NS + 300
+    found = clock_by_writes(LogClock(NAIVE), file, written(file, written_at, offset=offset), day)
+    assert (found.zone_ns, found.residual_ns) == (4 * QUARTER_NS, 2 * MS)
+
+
 def test_lines_that_were_held_back_say_nothing() -> None:
     file = log(ABSOLUTE, 100 * S, 200 * S, 300 * S)
     clock = LogClock(ABSOLUTE)

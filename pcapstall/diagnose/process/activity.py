@@ -9,7 +9,7 @@ from typing import Final
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.process.scene import Scene, StraceFact
 from pcapstall.diagnose.rules.base import capitalised
-from pcapstall.strace.call_names import POLLS, READS
+from pcapstall.strace.call_names import IDLE, POLLS, READS
 from pcapstall.strace.filtering import leaves_calls_out
 from pcapstall.strace.model import Thread
 from pcapstall.strace.window import Activity, Event, Note, Spent, Wake
@@ -23,6 +23,8 @@ UNKNOWN: Final = "unknown"
 
 _MANY: Final = 20
 """Calls of a thread that is busy."""
+_COMPUTED_NS: Final = 1_000_000
+"""So much time a call outside of calls is none that the tracer took, or the way from one to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,11 @@ class Doing:
     facts: tuple[StraceFact, ...] = ()
 
 
-def doing(scene: Scene, thread: Thread | None, length_ns: int) -> Doing:
-    """What ``thread`` did for most of ``length_ns`` in the scene's window, and who woke it from a futex."""
+def doing(scene: Scene, thread: Thread | None, length_ns: int, *, for_event: bool = False) -> Doing:
+    """What ``thread`` did for most of ``length_ns`` in the scene's window, and who woke it from a futex.
+
+    With ``for_event`` an event of this socket is what it waited for in vain; otherwise waits are for something else.
+    """
     if thread is None:
         return Doing(UNKNOWN, "")
     activity = scene.activity(int(thread.number))
@@ -48,12 +53,12 @@ def doing(scene: Scene, thread: Thread | None, length_ns: int) -> Doing:
     half = length_ns // 2
     note = activity.longest
     if note is not None and int(activity.longest_ns) >= half:
-        return _in_call(scene, thread, note, int(activity.longest_ns))
+        return _in_call(scene, thread, note, int(activity.longest_ns), for_event)
     if int(activity.gap_ns) >= half:
         return _in_no_call(scene, thread, activity)
-    waits = [spent for spent in activity.busiest() if spent.name in POLLS]
+    waits = [spent for spent in activity.busiest() if spent.name in IDLE]
     if sum(int(spent.total_ns) for spent in waits) >= half:
-        return _in_waits(scene, thread, waits)
+        return _in_waits(scene, thread, waits, for_event)
     if activity.calls >= _MANY or int(activity.in_calls_ns) >= half:
         return _busy(scene, thread, activity)
     return Doing(UNKNOWN, "")
@@ -97,7 +102,7 @@ def _stopped(scene: Scene, thread: Thread, length_ns: int) -> Doing | None:
     return None
 
 
-def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int) -> Doing:
+def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int, for_event: bool) -> Doing:
     name = note.continues or note.name
     about = note.about() if not scene.is_ours(note.file) else "this socket"
     what = f"{name}" + (f" on {about} (descriptor {note.fd})" if about and note.fd >= 0 else "")
@@ -115,7 +120,7 @@ def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int) -> Doing:
         woken, fact = _waker(scene, note.waker)
         phrase += woken
         facts.append(fact)
-    own = any(wait.line == note.line for wait in scene.window.waits.all())
+    own = for_event and any(wait.line == note.line for wait in scene.window.waits.all())
     if name in POLLS and not own:
         return Doing(WAITING, phrase, tuple(facts))
     return Doing(BLOCKED, phrase, tuple(facts))
@@ -155,17 +160,21 @@ def _in_no_call(scene: Scene, thread: Thread, activity: Activity) -> Doing:
     return Doing(OFF, f"{_name(thread)} was in no call for {how_long}", (fact,))
 
 
-def _in_waits(scene: Scene, thread: Thread, waits: list[Spent]) -> Doing:
+def _in_waits(scene: Scene, thread: Thread, waits: list[Spent], for_event: bool) -> Doing:
+    """Waits one after the other: for events, and of a runtime that waits by turns also in futexes and short sleeps."""
     shown = [spent for spent in waits if int(spent.total_ns) * 100 > scene.length_ns] or waits[:1]
     count = sum(int(spent.count) for spent in shown)
     longest = max(shown, key=lambda spent: int(spent.longest_ns))
     about = shown[0].about() or "descriptors without this one"
-    if len({spent.about() for spent in shown}) > 1:
-        about += " and others"
-    text = f"{_name(thread)} waited {count} times on {about}, at most {format_span(int(longest.longest_ns))} each"
+    if any(spent.name not in POLLS for spent in shown):
+        about = " and ".join(f"in {s.name}" + (f" on {s.about()}" if s.about() else "") for s in shown[:3])
+        about += " by turns" if len(shown) > 1 else ""
+    else:
+        about = f"on {about}" + (" and others" if len({spent.about() for spent in shown}) > 1 else "")
+    text = f"{_name(thread)} waited {count} times {about}, at most {format_span(int(longest.longest_ns))} each"
     lines = (int(waits[0].first_line), int(longest.longest_line), int(waits[0].last_line))
     own_ns = sum(int(wait.end_ns - wait.start_ns) for wait in scene.waits() if wait.thread.number == thread.number)
-    name = BLOCKED if own_ns * 2 > sum(int(spent.total_ns) for spent in waits) else WAITING
+    name = BLOCKED if for_event and own_ns * 2 > sum(int(spent.total_ns) for spent in waits) else WAITING
     return Doing(name, text, (scene.fact(capitalised(text) + ".", *lines),))
 
 
@@ -175,9 +184,14 @@ def _busy(scene: Scene, thread: Thread, activity: Activity) -> Doing:
         f"{spent.count} {spent.name}" + (f" on {spent.about()}" if spent.about() else "") for spent in busiest
     )
     text = f"{_name(thread)} made {activity.calls} calls meanwhile, most time in: {names}"
+    phrase = f"{_name(thread)} made {activity.calls} other calls"
+    outside = scene.length_ns - int(activity.in_calls_ns) if scene.index.coverage.has_durations else 0
+    if outside * 2 > scene.length_ns and outside > int(activity.calls) * _COMPUTED_NS:
+        # Running, most likely, with a call now and then: which calls those are is not what took the time.
+        phrase += f", and was in none for {format_span(outside)} of it"
     lines = [line for spent in busiest for line in (int(spent.first_line), int(spent.last_line))]
     return Doing(
         BUSY,
-        f"{_name(thread)} made {activity.calls} other calls",
+        phrase,
         (scene.fact(capitalised(text) + ".", *lines),),
     )

@@ -10,7 +10,7 @@ from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.activity import UNKNOWN as NO_ACTIVITY
 from pcapstall.diagnose.process.activity import doing
-from pcapstall.diagnose.process.finding import NOT_TRACED, Finding, WrittenEarly
+from pcapstall.diagnose.process.finding import NO_EVENT_DELIVERED, NOT_TRACED, Finding, WrittenEarly
 from pcapstall.diagnose.process.receiver import judge_receiver, listened
 from pcapstall.diagnose.process.scene import ANSWER_STAGES, HELLO_STAGES, ProcessVerdict, Scene, StraceFact
 from pcapstall.diagnose.process.sender import judge_sender, not_traced
@@ -96,7 +96,7 @@ def _too_late(scene: Scene) -> bool:
 def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> ProcessVerdict:
     is_client = scene.match.end.is_client
     cause = CLIENT_PROCESS if is_client else SERVER_PROCESS
-    did = doing(scene, found.thread, found.late_ns)
+    did = doing(scene, found.thread, found.late_ns, for_event=found.reason == NO_EVENT_DELIVERED)
     confidence, wishes = HIGH, []
     for cap, wish in [*limits(scene), *found.limits]:
         confidence = at_most(confidence, cap)

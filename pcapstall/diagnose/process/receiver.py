@@ -13,6 +13,8 @@ from pcapstall.diagnose.process.trust import Limits
 from pcapstall.diagnose.verdict import MEDIUM
 from pcapstall.strace.call_names import ACCEPTS, POLLS, READS, WRITES
 from pcapstall.strace.model import Thread
+from pcapstall.strace.waits import EPOLLET
+from pcapstall.strace.window import NO
 
 
 class _Read:
@@ -146,6 +148,12 @@ def _somebody_waited(scene: Scene, accepted_ns: int) -> bool:
     listener = scene.socket.listener
     if listener is None:
         return False
+    waits = scene.waits(listener)
+    told_ns = accepted_ns
+    if any(wait.asked >= 0 and wait.asked & EPOLLET for wait in waits):
+        # An edge comes once: when it was delivered, waits on the same set are for something else.
+        told = (int(wait.end_ns) for wait in waits if wait.delivered != NO and scene.begin_ns <= wait.end_ns)
+        told_ns = min(min(told, default=scene.begin_ns), accepted_ns)
     spans = [(int(note.start_ns), int(note.end_ns)) for note in scene.io(ACCEPTS, listener)]
-    spans += [(int(wait.start_ns), int(wait.end_ns)) for wait in scene.waits(listener)]
+    spans += [(int(wait.start_ns), min(int(wait.end_ns), told_ns)) for wait in waits]
     return union_ns(spans, scene.begin_ns, accepted_ns) * 2 > accepted_ns - scene.begin_ns

@@ -129,6 +129,10 @@ class Scene:
         found = [note for note in self.window.io.all() if note.name in names and note.file is not None]
         return sorted((n for n in found if n.file is not None and n.file.serial == serial), key=_start)
 
+    def own(self) -> list[Note]:
+        """All calls on the socket in the window, in the order in which they were entered."""
+        return sorted((note for note in self.window.io.all() if self.is_ours(note.file)), key=_start)
+
     def waits(self, socket: Socket | None = None) -> list[Wait]:
         """Waits on sets with the socket in them."""
         serial = (socket or self.socket).serial

@@ -119,7 +119,7 @@ def _by_events(scene: Scene, write: Write | None, until: int, times: EventTimes,
     if longest == times.unwaited_ns and longest:
         found = _not_waited(scene, write, waits, longest)
     elif longest == times.after_ns and event is not None:
-        found = _not_acted_on(scene, event, longest)
+        found = _not_acted_on(scene, event, times.used, longest, until)
     elif longest == times.waited_ns and waits:
         found = _no_event(scene, waits, event, longest)
     else:
@@ -183,7 +183,7 @@ def _other_waits(scene: Scene) -> StraceFact:
     )
 
 
-def _not_acted_on(scene: Scene, event: Wait, after: int) -> Finding:
+def _not_acted_on(scene: Scene, event: Wait, used: Note | None, after: int, until: int) -> Finding:
     _, facts = _registration(scene)
     text = (
         f"{event.name} returned descriptor {scene.socket.fd}"
@@ -191,9 +191,18 @@ def _not_acted_on(scene: Scene, event: Wait, after: int) -> Finding:
         + f" {scene.after(event.end_ns)} into the interval."
     )
     facts.append(scene.fact(text, int(event.line), int(event.end_line)))
-    sentence = f"{event.name} returned descriptor {scene.socket.fd} in time, and nothing was done with it for "
+    done, thread = "nothing was done with it for ", event.thread
+    if used is not None:
+        # Threads hand work on: whose call on it was the last one before the silence had it then.
+        calls = [note for note in scene.own() if event.end_ns <= note.start_ns < until] or [used]
+        ends = [*(int(note.start_ns) for note in calls[1:]), until]
+        last = max(zip(calls, ends, strict=True), key=lambda pair: pair[1] - int(pair[0].start_ns))[0]
+        done, thread = "nothing was written to it for ", last.thread
+        text = f"The process took it up: {used.name} {scene.after(used.start_ns)} into the interval."
+        facts.append(scene.fact(text, int(used.line), int(last.line)))
+    sentence = f"{event.name} returned descriptor {scene.socket.fd} in time, and {done}"
     limits = [] if event.delivered == YES else [(MEDIUM, "strace -v, which prints all events")]
-    return Finding(EVENT_NOT_ACTED_ON, sentence + format_span(after), after, facts, event.thread, None, limits)
+    return Finding(EVENT_NOT_ACTED_ON, sentence + format_span(after), after, facts, thread, None, limits)
 
 
 def _no_event(scene: Scene, waits: list[Wait], event: Wait | None, waited: int) -> Finding:
@@ -229,8 +238,8 @@ def _not_written(scene: Scene, write: Write | None, until: int) -> Finding:
     late = until - scene.begin_ns
     facts: list[StraceFact] = []
     last: Note | None = None
-    for note in scene.window.io.all():
-        if note.start_ns < until and scene.is_ours(note.file):
+    for note in scene.own():
+        if note.start_ns < until:
             last = note
     if scene.socket.connects:
         call = scene.socket.connects[0].call

@@ -18,7 +18,9 @@ from pcapstall.diagnose.process.finding import (
     WrittenEarly,
 )
 from pcapstall.diagnose.process.scene import Scene, union_ns
-from pcapstall.strace.window import KEPT, UNKNOWN, YES, Wait
+from pcapstall.strace.call_names import POLLS, READS, WRITES
+from pcapstall.strace.waits import CTL_ADD
+from pcapstall.strace.window import KEPT, UNKNOWN, YES, Note, Wait
 
 REGISTERED: Final = "registered"
 WAITED_ON: Final = "waited_on"
@@ -64,6 +66,9 @@ class EventTimes:
     """The part of those that came after the event."""
     after_ns: int
     """From the event to the write, without those."""
+    used: Note | None = None
+    """A call on the socket after the event, such as getsockopt or the last read, from which on the process knew all
+    that it had to: further waits on its set are for something else."""
 
     @property
     def longest_ns(self) -> int:
@@ -85,7 +90,9 @@ def event_times(scene: Scene, until: int, waits: list[Wait], registered_ns: int)
     seen_ns = int(event.end_ns) if event is not None else until
     # A wait that ended with the event waited for it.
     spans = [*in_vain, *([(int(event.start_ns), seen_ns)] if event is not None else [])]
-    vain_after = union_ns(in_vain, max(seen_ns, begin), until)
+    used = _used(scene, event, until)
+    vain_until = int(used.start_ns) if used is not None else until
+    vain_after = union_ns(in_vain, max(seen_ns, begin), max(vain_until, seen_ns, begin))
     known_from = max(begin, registered_ns) if registered_ns >= 0 else seen_ns
     return EventTimes(
         event,
@@ -94,7 +101,21 @@ def event_times(scene: Scene, until: int, waits: list[Wait], registered_ns: int)
         union_ns(spans, begin, seen_ns) + vain_after,
         vain_after,
         max(until - max(seen_ns, begin), 0) - vain_after,
+        used,
     )
+
+
+def _used(scene: Scene, event: Wait | None, until: int) -> Note | None:
+    """After the event of a connection its first use; where bytes had come, the last read of them."""
+    if event is None:
+        return None
+    after = [note for note in scene.own() if event.end_ns <= note.start_ns < until]
+    if scene.case.stalled != "ack_ch":
+        return next((note for note in reversed(after) if note.name in READS and note.ret > 0), None)
+    changes = [control.note for control in scene.window.controls if control.operation != CTL_ADD]
+    after += [note for note in changes if event.end_ns <= note.start_ns < until]
+    uses = (note for note in after if note.name not in POLLS | READS | WRITES)
+    return min(uses, key=lambda note: int(note.start_ns), default=None)
 
 
 def _between(waits: list[Wait], scene: Scene) -> list[tuple[int, int]]:
@@ -115,8 +136,7 @@ def by_events(scene: Scene, times: EventTimes, written: bool) -> dict[str, int]:
     if event is not None:
         seen_ns = max(int(event.end_ns), scene.begin_ns)
         # Of the calls on it after the event the first; without one the write is.
-        own = (note for note in scene.window.io.all() if scene.is_ours(note.file))
-        after = (int(note.start_ns) - seen_ns for note in own if note.start_ns >= seen_ns)
+        after = (int(note.start_ns) - seen_ns for note in scene.own() if note.start_ns >= seen_ns)
         acted = min(next(after, times.after_ns), times.after_ns) if not times.in_vain_after_ns else times.after_ns
         lengths += [(ACTED_ON, acted), (WRITTEN, times.after_ns - acted)]
     else:

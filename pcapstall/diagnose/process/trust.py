@@ -40,7 +40,7 @@ def limits(scene: Scene) -> Limits:
         found.append((MEDIUM, "a strace that begins before the connection"))
     if not scene.case.is_open and 0 <= scene.index.last_ns < scene.end_ns - scene.pad_ns:
         found.append((MEDIUM, "a strace that goes on until the end of the stall"))
-    if coverage.trouble or coverage.detached_line or coverage.steps_back or not coverage.ordered:
+    if coverage.trouble or _left_early(scene) or coverage.steps_back or not coverage.ordered:
         found.append((MEDIUM, "a strace without holes and clock steps"))
     if coverage.lost_halves:
         found.append((MEDIUM, "a strace without lost lines: of some calls only one half is in it"))
@@ -64,6 +64,11 @@ def set_limits(scene: Scene) -> Limits:
 def processes(scene: Scene) -> list[Process]:
     """Those that had the socket."""
     return [process for process in scene.index.processes if process.number in scene.window.processes]
+
+
+def _left_early(scene: Scene) -> bool:
+    """Whether the tracer let go before the stall was over; afterwards is how most traces of an attached process end."""
+    return scene.index.coverage.detached_line > 0 and scene.index.last_ns < scene.end_ns - scene.pad_ns
 
 
 def uses_uring(scene: Scene) -> bool:

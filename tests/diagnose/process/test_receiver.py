@@ -52,6 +52,21 @@ def test_an_accept_that_waited_is_not_late() -> None:
     assert row.reason == "server_slow_hello", "what packets say stays"
 
 
+def test_waits_after_an_edge_of_the_listener_are_for_something_else() -> None:
+    """A Go server: all its descriptors are in one set, and an edge of the listener comes once."""
+    mask = "EPOLLIN|EPOLLOUT|EPOLLRDHUP|EPOLLET"
+    add = (-0.15, f"epoll_ctl(5, EPOLL_CTL_ADD, 3, {{events={mask}, data={{u32=33, u64=33}}}}) = 0 <0.000010>")
+    told_of = (-0.1, "epoll_pwait(5, [{events=EPOLLIN, data={u32=33, u64=33}}], 128, -1, NULL, 0) = 1 <0.110000>")
+    epoll = (-0.19, "epoll_create1(EPOLL_CLOEXEC) = 5 <0.000010>")
+    waits = [(0.011 + n * 0.3, "epoll_pwait(5, [], 128, 290, NULL, 0) = 0 <0.299000>") for n in range(10)]
+    calls = [*START, epoll, add, told_of, *waits, accept(3.012, 0.00003), read(3.0125), WRITE]
+    row, _ = told(slow_server(), strace(calls), "server")
+    assert (row.reason, row.activity) == ("late_accept", "waiting_elsewhere")
+    level = [(at, rest.replace("|EPOLLET", "")) for at, rest in calls]
+    row, _ = told(slow_server(), strace(level), "server")
+    assert row.reason == "server_slow_hello", "a wait on a level would have returned: the connection was not there yet"
+
+
 def test_a_server_that_wrote_in_time_is_cleared() -> None:
     """Also by a trace that ends soon after."""
     calls = [accept(-0.1, 0.1155), read(0.0163), (0.02, WRITE[1])]

@@ -70,6 +70,33 @@ def test_an_edge_that_was_delivered_comes_once() -> None:
     assert reason_of(calls) == ("no_event_delivered", "blocked_in_syscall", "high")
 
 
+def test_an_edge_that_the_process_took_up_is_not_lost() -> None:
+    """As a Go program does: it asks for SO_ERROR, and other threads go on waiting on the one set there is."""
+    waits = [(0.02 + n * 0.3, "epoll_pwait(4, [], 128, 290, NULL, 0) = 0 <0.295000>") for n in range(9)]
+    asked = (0.0161, "getsockopt(5, SOL_SOCKET, SO_ERROR, [0], [4]) = 0 <0.000010>")
+    calls = [ADD, (0.005, EVENT + "<0.010000>"), asked, *waits, WRITE, READ]
+    assert reason_of(calls) == ("event_not_acted_on", "waiting_elsewhere", "high")
+    row, _ = told(silent_client(), strace([*START, *calls]), "client")
+    assert "returned descriptor 5 in time, and nothing was written to it for 3.0 s" in (row.verdict or "")
+    assert max(row.stages_ns or {}, key=lambda stage: (row.stages_ns or {})[stage]) == "written"
+
+
+def test_the_thread_that_had_it_last_is_asked_what_it_did() -> None:
+    """A goroutine goes from the thread that was told to another one, which computes."""
+    text = strace([*START, ADD, (0.005, EVENT + "<0.010000>")])
+    text += line(0.0151, "clone3({flags=CLONE_THREAD|CLONE_FILES}, 88) = 8 <0.0>")
+    text += line(0.0155, "getsockopt(5, SOL_SOCKET, SO_ERROR, [0], [4]) = 0 <0.000010>", 8)
+    for n in range(1, 30):
+        at = 0.016 + n * 0.1
+        text += line(at, "--- SIGURG {si_signo=SIGURG, si_code=SI_TKILL} ---", 8)
+        text += line(at + 0.00001, "rt_sigreturn({mask=[]}) = 0 <0.000010>", 8)
+        text += line(at + 0.0001, "epoll_pwait(4, [], 128, 90, NULL, 0) = 0 <0.090000>")
+    text += line(3.0095, "futex(0x55b4, FUTEX_WAKE_PRIVATE, 1) = 1 <0.00001>", 8)
+    row, _ = told(silent_client(), text + line(*WRITE, 8) + line(*READ, 8), "client")
+    assert (row.reason, row.activity) == ("event_not_acted_on", "off_syscall")
+    assert "thread 8 was in no call for 3.0 s" in (row.verdict or "")
+
+
 def test_an_event_that_was_not_acted_on() -> None:
     sleep = (0.02, "clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=2, tv_nsec=980000000}, NULL) = 0 <2.980000>")
     calls = [ADD, (0.005, EVENT + "<0.010000>"), sleep, WRITE, READ]
@@ -97,6 +124,26 @@ def test_a_stopped_process() -> None:
         (2.9, "--- SIGCONT {si_signo=SIGCONT, si_code=SI_USER} ---"),
     ]
     assert reason_of([ADD, (0.005, EVENT + "<0.010000>"), *signals, WRITE, READ])[1] == "stopped_by_signal"
+
+
+def test_a_process_that_was_stopped_before_it_began() -> None:
+    signals = [
+        (-0.05, "--- SIGSTOP {si_signo=SIGSTOP, si_code=SI_USER} ---"),
+        (-0.0499, "--- stopped by SIGSTOP ---"),
+        (3.005, "--- SIGCONT {si_signo=SIGCONT, si_code=SI_USER} ---"),
+    ]
+    start = [(at - 1, rest) for at, rest in START[:-1]]
+    connect = (-0.4, CONNECT[1])
+    row, _ = told(silent_client(), strace([*start, connect, *signals, WRITE, READ]), "client")
+    assert row.activity == "stopped_by_signal"
+
+
+def test_a_tracer_that_lets_go_afterwards_takes_nothing_away() -> None:
+    sleep = (0.02, "clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=2, tv_nsec=980000000}, NULL) = 0 <2.980000>")
+    calls = [ADD, (0.005, EVENT + "<0.010000>"), sleep, WRITE, READ]
+    assert reason_of([*calls, (3.05, "epoll_wait(4,  <detached ...>")])[2] == "high"
+    gone = (0.02, "clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=2},  <detached ...>")
+    assert reason_of([ADD, (0.005, EVENT + "<0.010000>"), gone])[2] != "high"
 
 
 def test_who_held_the_lock_and_what_it_waited_for() -> None:
