@@ -5,6 +5,7 @@ PCAPSTALL_HYPOTHESIS=thorough draws many more examples, at random; PCAPSTALL_GOL
 """
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,9 @@ TESTED = Path(pcapstall.__file__).parent.parent
 # Commands that tests start import the same package, wherever they run.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(TESTED), os.environ.get("PYTHONPATH")]))
 os.environ["PYTHONSAFEPATH"] = "1"
+
+# Whoever runs the tests in the background may have had SIGINT ignored; what tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _SLOW_STARTS = [HealthCheck.too_slow]
 settings.register_profile(

@@ -93,6 +93,9 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
         """How tshark ended; None when it was killed."""
         self.stderr = b""
         self._killed = False
+        self._started = False
+        """Whether tshark runs."""
+        self._cancelled = False
 
     def _get_tshark_path(self) -> str:
         # pyshark would first look into a config.ini in the working directory, whoever put it there.
@@ -104,6 +107,9 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
     def _created_new_process(self, parameters: list[str], process: Any, process_name: str = "TShark") -> None:
         # pyshark would call it a crash when tshark is quick to say what is wrong.
         self._running_processes.add(process)
+        self._started = True
+        if self._cancelled:
+            self.cancel()
 
     async def _handle_process_stderr_forever(self, stderr: Any) -> None:
         while chunk := await stderr.read(4096):
@@ -114,6 +120,10 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
 
     def cancel(self) -> None:
         """Cancel whatever is being waited for, but not what tshark has to say to it."""
+        self._cancelled = True
+        if not self._started:
+            # asyncio waits without end for a process whose start was cancelled before its pipes were open.
+            return
         for task in asyncio.all_tasks(self.eventloop) - set(self._stderr_handling_tasks):
             task.cancel()
 

@@ -160,10 +160,10 @@ def test_what_was_done_before_an_interrupt_is_written(wanted: str, tmp_path: Pat
 
 
 def wait_for_pid(path: Path) -> int:
-    for _ in range(600):
+    for _ in range(60_000):
         if path.exists():
             return int(path.read_text())
-        time.sleep(0.05)
+        time.sleep(0.0005)  # to come as early as can be: while asyncio still starts it
     raise AssertionError("tshark was not started")
 
 
