@@ -43,7 +43,6 @@ from pcapstall.flows.flow import (
     FLAG_UNREADABLE,
     LIVE,
     Flow,
-    peer_of,
 )
 from pcapstall.wire.tls_reader import NEVER
 
@@ -262,7 +261,7 @@ class Intervals:
         if flow.server_hello_first_ref != 0:
             if client.app_data_ref != 0 or misses_bytes(client) or lacks_rest(flow, tls_server(flow)):
                 return
-            if not may_be_cut_off(flow, peer_of(tls_server(flow)), flow.server_hello_first_ns):
+            if not may_be_cut_off(flow, tls_server(flow).peer, flow.server_hello_first_ns):
                 self.open_sh_cfin = self._opened(flow.server_hello_first_ns, until_alert(flow, end_ns))
             return
         if flow.client_hello_last_ref == 0:
@@ -274,12 +273,12 @@ class Intervals:
                 self.open_ack_ch = self._opened(flow.ack_ns, until_alert(flow, end_ns))
             return
         server = tls_server(flow)
-        if lacks_rest(flow, peer_of(server)):
+        if lacks_rest(flow, server.peer):
             return
         end_ns = until_alert(flow, end_ns)
         if flow.hello_retry_ref != 0:
             if flow.client_hello2_last_ref == 0:
-                if not misses_bytes(peer_of(server)):
+                if not misses_bytes(server.peer):
                     self.open_hrr_ch2 = self._opened(flow.hello_retry_ns, end_ns)
             elif not misses_bytes(server):
                 self.open_ch2_sh = self._opened(flow.client_hello2_last_ns, end_ns)

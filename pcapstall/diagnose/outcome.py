@@ -20,7 +20,6 @@ from pcapstall.flows.flow import (
     FLAG_UNREADABLE,
     Flow,
     HalfFlow,
-    peer_of,
 )
 from pcapstall.wire.tls_names import is_tls13
 from pcapstall.wire.tls_reader import NEVER
@@ -217,10 +216,10 @@ class Outcome:
             return ALERT
         if flow.flags & FLAG_UNREADABLE != 0 and flow.server_hello_first_ref == 0:
             return UNREADABLE
-        if lacks_answer(flow) or (flow.client_finished_ref == 0 and misses_bytes(peer_of(tls_server(flow)))):
+        if lacks_answer(flow) or (flow.client_finished_ref == 0 and misses_bytes(tls_server(flow).peer)):
             return INCOMPLETE
         if self.close_ns == NEVER:
-            if flow.server_hello_first_ref == 0 and not lacks_rest(flow, peer_of(tls_server(flow))):
+            if flow.server_hello_first_ref == 0 and not lacks_rest(flow, tls_server(flow).peer):
                 return NO_SERVER_HELLO
             return INCOMPLETE
         if self.closed_by == SERVER:

@@ -71,10 +71,7 @@ class HalfFlow:
     """What one side sent. Offsets count its payload bytes from 0; a SYN lies at -1, a FIN after the last byte."""
 
     def __init__(self, flow: "Flow") -> None:
-        self.flow: Flow = flow
-        self.source: i64 = NOWHERE
-        """The endpoints of its segments (wire.segment), when it is to be found by them."""
-        self.destination: i64 = NOWHERE
+        # What every segment of either side reads or writes comes first: it lies together, in few cache lines.
         self.base_seq: i64 = -1
         """Sequence number of offset 0; -1 while unknown."""
         self.next_offset: i64 = 0
@@ -83,12 +80,15 @@ class HalfFlow:
         """The highest offset of this side's that the other side acknowledged."""
         self.ack_watch: i64 = NEVER
         """An acknowledgment of this offset or more is an event (the ClientHello's last byte)."""
+        self.source: i64 = NOWHERE
+        """The endpoints of its segments (wire.segment), when it is to be found by them."""
+        self.destination: i64 = NOWHERE
+        self.flow: Flow = flow
+        self.peer: HalfFlow
+        """The other half; set by the flow."""
         self.packets: i64 = 0
         self.payload_bytes: i64 = 0
         """Stream bytes seen, each counted once."""
-        self.retransmits: i64 = 0
-        self.holes: list[Hole] | None = None
-        """What was jumped over and has not come; None as long as nothing was."""
         self.last_payload_ns: i64 = 0
         """When the latest new payload byte came."""
         self.last_ns: i64 = 0
@@ -96,8 +96,18 @@ class HalfFlow:
         self.last_ack: i64 = 0
         self.last_len_flags: i64 = 0
         self.last_ip_id: i64 = -1
+        self.watch_offset: i64 = 0
+        """Payload that reaches beyond this offset is shown to the TLS module; `NEVER` for none."""
+        self.reader: TlsReader | None = None
+        self.head: StreamHead | None = None
+        """Bytes kept for reassembly, while there are any."""
         self.alert_candidate: bool = False
         """The last record has an alert's length; it is one if nothing but the close follows."""
+        self.app_data_ref: i64 = 0
+        self.app_data_ns: i64 = 0
+        self.retransmits: i64 = 0
+        self.holes: list[Hole] | None = None
+        """What was jumped over and has not come; None as long as nothing was."""
         self.candidate_ns: i64 = 0
         self.candidate_ref: i64 = 0
         self.fin_ns: i64 = 0
@@ -108,14 +118,7 @@ class HalfFlow:
         """What its sender had sent by then: if more is acknowledged later, the RST closed nothing."""
         self.alert_ns: i64 = 0
         self.alert_ref: i64 = 0
-        self.app_data_ns: i64 = 0
-        self.app_data_ref: i64 = 0
         self.phase: i64 = SEEKING
-        self.watch_offset: i64 = 0
-        """Payload that reaches beyond this offset is shown to the TLS module; `NEVER` for none."""
-        self.head: StreamHead | None = None
-        """Bytes kept for reassembly, while there are any."""
-        self.reader: TlsReader | None = None
 
     def key(self) -> bytes:
         """The key of its segments."""
@@ -130,6 +133,22 @@ class Flow(WithRarities):
 
     def __init__(self, key: bytes, shared_key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
         super().__init__()
+        # What every segment reads or writes comes first, as in a half.
+        self.last_ns: i64 = ns
+        self.last_ref: i64 = ref
+        self.syn_ack_ref: i64 = 0
+        self.ack_ref: i64 = 0
+        self.settled: bool = False
+        """Whether the handshake is over, one way or the other."""
+        self.noting: bool = True
+        """Whether its segments are still noted."""
+        self.opener_is_client: bool = True
+        self.tls_client_is_opener: bool = True
+        """Who sent the ClientHello; the SYN's sender but for a TLS client that accepts (active FTP)."""
+        self.copies_come_later: bool = False
+        """Whether the server's packets are measured by a later copy."""
+        self.client_finished_ref: i64 = 0
+        self.client_finished_ns: i64 = 0
         self.id: i64 = flow_id
         """Flows count from 1 in the order of their first frames."""
         self.key: bytes = key
@@ -137,30 +156,14 @@ class Flow(WithRarities):
         self.shared_key: bytes = shared_key
         """By which it is found (flows.keys)."""
         self._answer_key: bytes = b""
-        self.opener: HalfFlow = HalfFlow(self)
-        """The half that sent the first packet: ``key`` is its key."""
-        self.answerer: HalfFlow = HalfFlow(self)
-        self.opener_is_client: bool = True
-        self.tls_client_is_opener: bool = True
-        """Who sent the ClientHello; the SYN's sender but for a TLS client that accepts (active FTP)."""
-        self.settled: bool = False
-        """Whether the handshake is over, one way or the other."""
-        self.noting: bool = True
-        """Whether its segments are still noted."""
-        self.copies_come_later: bool = False
-        """Whether the server's packets are measured by a later copy."""
         self.direction_source: str = BY_FIRST_SEEN
         self.tunnel: str = ""
         self.first_ns: i64 = ns
         self.first_ref: i64 = ref
-        self.last_ns: i64 = ns
-        self.last_ref: i64 = ref
         self.syn_ns: i64 = 0
         self.syn_ref: i64 = 0
         self.syn_ack_ns: i64 = 0
-        self.syn_ack_ref: i64 = 0
         self.ack_ns: i64 = 0
-        self.ack_ref: i64 = 0
         self.client_hello_first_ns: i64 = 0
         self.client_hello_first_ref: i64 = 0
         self.client_hello_last_ns: i64 = 0
@@ -173,8 +176,6 @@ class Flow(WithRarities):
         self.server_hello_last_ref: i64 = 0
         self.server_flight_last_ns: i64 = 0
         self.server_flight_last_ref: i64 = 0
-        self.client_finished_ns: i64 = 0
-        self.client_finished_ref: i64 = 0
         self.partial_hello_ns: i64 = 0
         self.partial_hello_ref: i64 = 0
         """Earliest byte seen of a ClientHello that never was complete; 0 once one is."""
@@ -208,6 +209,12 @@ class Flow(WithRarities):
         self.notes_after: i64 = -1
         """How many more are kept after a slow handshake; -1 before its end."""
         self.note_count: i64 = 0
+        # Last, since the compiler trusts only what is set before anybody else sees this flow.
+        self.opener: HalfFlow = HalfFlow(self)
+        """The half that sent the first packet: ``key`` is its key."""
+        self.answerer: HalfFlow = HalfFlow(self)
+        self.opener.peer = self.answerer
+        self.answerer.peer = self.opener
 
     def guess_direction(self) -> None:
         """Without a SYN the higher port is taken for the client's, until a hello says otherwise."""
@@ -269,11 +276,3 @@ class Flow(WithRarities):
 
 NOBODY: Final = Flow(b"", b"", 0, 0, 0)
 """The flow of halves whose own flow was let go."""
-
-
-def peer_of(half: HalfFlow) -> HalfFlow:
-    """The other half of the same flow."""
-    flow = half.flow
-    if half is flow.opener:
-        return flow.answerer
-    return flow.opener

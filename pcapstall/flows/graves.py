@@ -8,7 +8,7 @@ from mypy_extensions import i64
 
 from pcapstall.core.seq import seq_diff, to_offset
 from pcapstall.flows.bounds import is_within
-from pcapstall.flows.flow import CLOSING, Flow, HalfFlow, peer_of
+from pcapstall.flows.flow import CLOSING, Flow, HalfFlow
 from pcapstall.flows.oddities import UNSEEN_LEN, known_end
 from pcapstall.flows.queue import Queue
 from pcapstall.wire.segment import ACK, SYN, Segment
@@ -89,9 +89,9 @@ def is_reuse(half: HalfFlow, segment: Segment) -> bool:
     """
     flow = half.flow
     if segment.flags & ACK != 0:
-        if flow.state != CLOSING or half.base_seq < 0 or segment.ack == peer_of(half).base_seq:
+        if flow.state != CLOSING or half.base_seq < 0 or segment.ack == half.peer.base_seq:
             return False
     if half.base_seq >= 0:
         return seq_diff(segment.seq + 1, half.base_seq) != 0
     # Nothing of this side so far: a simultaneous open, if the other side's SYN is still unanswered.
-    return flow.syn_ref == 0 or flow.syn_ack_ref != 0 or peer_of(half).rst_ref != 0
+    return flow.syn_ref == 0 or flow.syn_ack_ref != 0 or half.peer.rst_ref != 0

@@ -9,7 +9,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import FLAG_LEFT_UNREAD, IGNORED, NEVER, READING, Flow, HalfFlow, peer_of
+from pcapstall.flows.flow import FLAG_LEFT_UNREAD, IGNORED, NEVER, READING, Flow, HalfFlow
 from pcapstall.flows.head import StreamHead
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.roles import hello_receiver
@@ -38,7 +38,7 @@ def weigh(half: HalfFlow, head: StreamHead, limits: Limits) -> bool:
             weight += len(collected)
     limits.pending_len += weight - head.weight
     head.weight = weight
-    other = peer_of(half).head
+    other = half.peer.head
     if other is not None:
         weight += other.weight
     return weight > FLOW_MAX or limits.pending_len > limits.pending_max

@@ -1,7 +1,7 @@
 """The half-flows that segments came from lately, found by one look into a list instead of a dictionary of bytes.
 
-Only a short cut: each place holds the half that was put there last, and a half that is not there is found by its key.
-So nothing here can fail, and no sender of segments can make it slow.
+Only a short cut: each pair of places holds the two halves that were put there last, and a half that is not there is
+found by its key. So nothing here can fail, and no sender of segments can make it slow.
 """
 
 from typing import Final
@@ -23,24 +23,31 @@ class RecentHalves:
 
     def find(self, segment: Segment) -> HalfFlow:
         """The half that sent ``segment``; that of `NOBODY` when it is not here."""
-        half = self._places[_place(segment.source, segment.destination)]
+        place: i64 = _place(segment.source, segment.destination)
+        half = self._places[place]
         if half.source != segment.source or half.destination != segment.destination:
-            return NOBODY.opener
+            half = self._places[place ^ 1]
+            if half.source != segment.source or half.destination != segment.destination:
+                return NOBODY.opener
         if segment.source >= V6_ENDPOINT and half.key() != segment.key:
             return NOBODY.opener
         return half
 
     def put(self, half: HalfFlow, source: i64, destination: i64) -> None:
-        """Let ``half`` be found by its segments' endpoints."""
+        """Let ``half`` be found by its segments' endpoints; who was found in its place is found beside it."""
         half.source = source
         half.destination = destination
-        self._places[_place(source, destination)] = half
+        place: i64 = _place(source, destination)
+        self._places[place ^ 1] = self._places[place]
+        self._places[place] = half
 
     def remove(self, half: HalfFlow) -> None:
         """Let ``half`` be found no more."""
         if half.source != NOWHERE:
             place: i64 = _place(half.source, half.destination)
             half.source = NOWHERE
+            if self._places[place] is not half:
+                place ^= 1
             if self._places[place] is half:
                 self._places[place] = NOBODY.opener
 

@@ -5,7 +5,7 @@ Plain functions of a `Flow`; nothing here changes one.
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import Flow, HalfFlow, peer_of
+from pcapstall.flows.flow import Flow, HalfFlow
 from pcapstall.wire.tls_names import is_tls13
 
 
@@ -20,7 +20,7 @@ def hello_sender(flow: Flow) -> HalfFlow:
 
 def hello_receiver(flow: Flow) -> HalfFlow:
     """The TLS server."""
-    return peer_of(hello_sender(flow))
+    return hello_sender(flow).peer
 
 
 def first_payload_ns(flow: Flow, latest_ns: i64) -> i64:
@@ -73,6 +73,6 @@ def is_flight(half: HalfFlow) -> bool:
     flow = half.flow
     if flow.server_hello_first_ref != 0 or flow.client_hello_first_ref == 0 or half is not hello_receiver(flow):
         return False
-    client = peer_of(half)
+    client = half.peer
     reader = client.reader
     return client.app_data_ref == 0 and (reader is None or not reader.ccs)

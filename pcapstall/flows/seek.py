@@ -8,7 +8,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.words import u16_be
-from pcapstall.flows.flow import FLAG_TLS_DUE, Flow, HalfFlow, peer_of
+from pcapstall.flows.flow import FLAG_TLS_DUE, Flow, HalfFlow
 from pcapstall.flows.head import StreamHead
 from pcapstall.flows.roles import hello_receiver
 from pcapstall.wire.preamble import (
@@ -52,7 +52,7 @@ def _find_hello(half: HalfFlow, head: StreamHead) -> i64:
     if at < 0:
         return at
     greeting = b""
-    server_head = peer_of(half).head
+    server_head = half.peer.head
     if server_head is not None:
         greeting = server_head.prefix
     if at > 0 or len(greeting) > 0:

@@ -258,5 +258,9 @@ class FlowTable:
 
 def _untie(flow: Flow) -> None:
     """A flow and its halves hold each other, and the garbage collector does not run during a scan."""
-    flow.opener.flow = NOBODY
-    flow.answerer.flow = NOBODY
+    opener = flow.opener
+    answerer = flow.answerer
+    opener.flow = NOBODY
+    opener.peer = NOBODY.opener
+    answerer.flow = NOBODY
+    answerer.peer = NOBODY.opener

@@ -25,7 +25,6 @@ from pcapstall.flows.flow import (
     RETRANSMISSION,
     Flow,
     HalfFlow,
-    peer_of,
 )
 from pcapstall.flows.holes import add_hole, fill
 from pcapstall.flows.kept import Limits
@@ -99,7 +98,7 @@ class TcpEvents:
     def _acknowledge(self, half: HalfFlow, segment: Segment) -> i64:
         """Take the segment's ACK; returns the offset in the peer's stream that it acknowledges."""
         flow = half.flow
-        peer = peer_of(half)
+        peer = half.peer
         if peer.base_seq < 0:
             if segment.flags & RST != 0:
                 return NEVER

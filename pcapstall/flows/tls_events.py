@@ -22,7 +22,6 @@ from pcapstall.flows.flow import (
     NEVER,
     Flow,
     HalfFlow,
-    peer_of,
 )
 from pcapstall.flows.head import Arrival
 from pcapstall.flows.hellos import UnreadHellos
@@ -191,7 +190,7 @@ class TlsEvents:
         if self.event.kind == HANDSHAKE:
             self.hellos.keep(flow, self.event.body)
         half.ack_watch = self.event.last_offset + 1
-        server = peer_of(half)
+        server = half.peer
         flow.server_tls_offset = 0
         if first.ack_offset != NEVER:
             flow.server_tls_offset = first.ack_offset

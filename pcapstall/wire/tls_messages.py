@@ -56,22 +56,22 @@ class MessageReader:
         """Whether the message that has begun is a hello that cannot be read."""
         self.offset: i64 = offset
         """The next byte to be read."""
-        self.message_type: i64 = -1
-        """Type of the handshake message that has begun and is not over; -1 for none."""
-        self.message_offset: i64 = 0
-        """Offset of that message's first byte."""
-        self.message_start: i64 = 0
-        """The same, or that of the record's header where the message is the first in it."""
         self.state: i64 = START
         self.content_type: i64 = 0
         self.record_offset: i64 = offset
         self.record_end: i64 = offset
-        self.word: i64 = 0
-        """The first ``word_len`` bytes of a record header or alert that is cut."""
+        self.message_type: i64 = -1
+        """Type of the handshake message that has begun and is not over; -1 for none."""
         self.word_len: i64 = 0
+        self.message_word_len: i64 = 0
+        """How much there is in ``word`` and ``message_word``."""
+        self.word: i64 = 0
+        """The beginning of a record header or alert that is cut."""
         self.message_word: i64 = 0
         """The same for a message header, which may be cut into records."""
-        self.message_word_len: i64 = 0
+        self.message_offset: i64 = 0
+        self.message_start: i64 = 0
+        """The same as ``message_offset``, or where the record's header is when the message is the first in it."""
         self.message_len: i64 = 0
         self.message_left: i64 = 0
         """Body bytes of the message still to come."""
