@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.match.bytesway import ends_by_random
+from pcapstall.match.bytesway import Relayed, ends_by_random, leave_out_relays
 from pcapstall.match.ends import End, Ends
 from pcapstall.match.keeping import FlowKeeper, is_stranger, may_be_tcp
 from pcapstall.match.offset import QUARTER_NS, Offset, bounds, settle
@@ -41,6 +41,8 @@ class Match:
         """Where the ClientHello's random was seen."""
         self.translated = way != BY_RANDOM and socket.peer is not None and socket.peer != end.peer
         """The peer that the process knows is not the one on the wire."""
+        self.relayed: Relayed | None = None
+        """Where a process that answers nothing itself passed the ClientHello on."""
 
 
 class Matching:
@@ -100,6 +102,7 @@ class _Matcher:
             shown = ends_by_random(ends, socket)
             if shown:
                 self._by_bytes[socket.number] = shown
+        self._relayed = leave_out_relays(self._by_bytes, self._left, index.clock_kind == EPOCH)
 
     def run(self) -> Matching:
         result = self._result
@@ -137,6 +140,8 @@ class _Matcher:
             if claims[id(end)] > 1:
                 continue
             match = Match(socket, end, way, hello)
+            if not end.sends_hello:
+                match.relayed = self._relayed.get(end.flow.id)
             self._taken[id(end)] = match
             self._result.matches.append(match)
             matched.add(id(socket))

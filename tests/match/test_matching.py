@@ -78,6 +78,33 @@ def test_the_same_hello_in_two_flows_is_told_apart_by_addresses() -> None:
     assert [(match.end.local[1], match.way) for match in found.matches] == [(40001, "client_random")]
 
 
+def relay(came_from: str, went_to: str, read_at: float = 3.012) -> str:
+    """A proxy that passes a hello on, from a connection that it accepted to one that it opens for it."""
+    asked = f'{{sa_family=AF_INET, sin_port=htons(40000), sin_addr=inet_addr("{came_from}")}}'
+    return strace(
+        [
+            (-0.2, 'bind(3, {sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("0.0.0.0")}, 16) = 0 <0.0>'),
+            (-0.1, "listen(3, 9) = 0 <0.000010>"),
+            (0.012, f"accept4(3, {asked}, [16], 0) = 4 <0.000010>"),
+            (read_at, f"recvfrom(4, {shown(HELLO)}, 16384, 0, NULL, NULL) = {len(HELLO)} <0.000020>"),
+            (read_at + 0.4, SOCKET[1]),
+            (read_at + 0.5, connect(went_to, 8443)[1]),
+            (read_at + 0.6, WRITE[1]),
+        ]
+    )
+
+
+def test_a_proxy_that_passes_the_hello_on_is_one_end_of_the_flow() -> None:
+    """One end of the flow that was captured, not both, as the same bytes in both connections suggest."""
+    assert ways(matching(relay("10.0.0.1", "127.0.0.1"), flows(40000))) == [(1, "server", "client_random")]
+    assert ways(matching(relay("192.0.2.7", "127.0.0.1"), flows(40000))) == [(1, "server", "client_random")]
+
+
+def test_the_way_out_of_a_proxy_may_be_what_was_captured() -> None:
+    text = relay("192.0.2.7", "192.0.2.8", read_at=2.41)
+    assert ways(matching(text, flows(40000))) == [(1, "client", "client_random")]
+
+
 def test_by_the_decoration() -> None:
     text = strace([SOCKET, connect(), (0.5, "read(5<TCP:[10.0.0.1:40001->10.0.0.2:443]>, 0x55, 9) = -1 EAGAIN (x)")])
     found = matching(text, flows(40000, 40001))

@@ -84,6 +84,7 @@ def judge_receiver(scene: Scene) -> Finding | WrittenEarly | str:
     if longest == to_write and read is not None:
         thread = write.thread if write is not None else read.thread
         sentence = f"the process read the ClientHello and took {format_span(to_write)} to answer"
+        sentence += _passed_on(scene, facts)
         return found(SLOW_HANDLING, sentence, to_write, thread)
     reader = read.thread if read is not None else (accepted.thread if accepted is not None else None)
     sentence = f"the ClientHello was there, and the process did not read it for {format_span(to_read)}"
@@ -101,6 +102,28 @@ def _read(scene: Scene) -> _Read | None:
     if scene.case.stalled == "ch_sh" and first is not None and first.start_ns >= 0:
         return _Read(int(first.start_ns), int(first.end_ns), int(first.line), first.thread)
     return None
+
+
+def _passed_on(scene: Scene, facts: list[StraceFact]) -> str:
+    """Of a proxy that passes the hello on: when, and how long the answer of the one behind it took."""
+    relayed = scene.match.relayed
+    if relayed is None or relayed.written.call.start_ns < 0:
+        return ""
+    written = relayed.written.call
+    where = relayed.socket.describe().removeprefix("socket to ")
+    facts.append(
+        scene.fact(f"It passed the ClientHello on to {where} after {scene.after(written.start_ns)}.", int(written.line))
+    )
+    waited = int(written.start_ns) - scene.begin_ns
+    answer = relayed.socket.inbound.first
+    took = (int(answer.end_ns) if answer is not None and answer.end_ns >= 0 else scene.end_ns) - int(written.start_ns)
+    if answer is not None:
+        facts.append(scene.fact(f"The answer from there came {format_span(took)} later.", int(answer.end_line)))
+    if waited > took:
+        return f": it passed it on to {where} after {format_span(waited)} only"
+    if answer is None:
+        return f": it passed it on to {where}, and had no answer from there"
+    return f": it passed it on to {where}, where the answer took {format_span(took)}"
 
 
 def _facts(scene: Scene, read: _Read | None) -> list[StraceFact]:

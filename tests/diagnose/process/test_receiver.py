@@ -73,3 +73,29 @@ def test_a_server_that_wrote_in_time_is_cleared() -> None:
     row, _ = told(slow_server(), strace([*START, *calls]), "client")
     assert row.cause != "server_process"
     assert row.confidence != "high"
+
+
+@pytest.mark.parametrize(
+    ("passed", "answered", "words"),
+    [
+        (3.005, 3.0151, "it passed it on to 127.0.0.1:8443 after 3.0 s only"),
+        (0.018, 3.0151, "it passed it on to 127.0.0.1:8443, where the answer took 3.0 s"),
+        (0.018, None, "it passed it on to 127.0.0.1:8443, and had no answer from there"),
+    ],
+)
+def test_a_proxy_that_passes_the_hello_on(passed: float, answered: float | None, words: str) -> None:
+    """Whose time it was: the proxy's own, or that of the server behind it."""
+    where = '{sa_family=AF_INET, sin_port=htons(8443), sin_addr=inet_addr("127.0.0.1")}'
+    calls = [
+        accept(-0.1, 0.1155),
+        read(0.0163),
+        (passed - 0.001, "socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 6 <0.000010>"),
+        (passed - 0.0009, f"connect(6, {where}, 16) = 0 <0.000100>"),
+        (passed, f"sendto(6, {shown(HELLO)}, {len(HELLO)}, 0, NULL, 0) = {len(HELLO)} <0.000050>"),
+    ]
+    if answered is not None:
+        calls.append((answered, f"recvfrom(6, {shown(SERVER_HELLO)}, 16384, 0, NULL, NULL) = 49 <0.000050>"))
+    row, _ = told(slow_server(), strace([*START, *calls, WRITE]), "server")
+    assert (row.reason, row.confidence) == ("slow_handling", "high")
+    assert words in (row.verdict or "")
+    assert any("It passed the ClientHello on" in item.text and item.strace for item in row.evidence)
