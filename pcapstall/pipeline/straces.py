@@ -16,9 +16,10 @@ from pcapstall.core.garbage import without_garbage
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.judge import ANY_STAGE, judge, look, responsible
-from pcapstall.diagnose.process.scene import ProcessVerdict, Scene, StraceFact
+from pcapstall.diagnose.process.scene import ANSWER_STAGES, ProcessVerdict, Scene, StraceFact
 from pcapstall.diagnose.verdict import Verdict
 from pcapstall.flows.flow import Flow
+from pcapstall.match.listeners import never_accepted
 from pcapstall.match.matching import Match, Matching, match_strace
 from pcapstall.match.offset import Offset
 from pcapstall.match.outline import Outlines
@@ -79,7 +80,9 @@ class Straces:
         client, server = self.end_of(case.flow, True), self.end_of(case.flow, False)
         match = responsible(case, self._match(case, True), self._match(case, False))
         chosen = client if client and match is client[0] else server
-        if match is None or chosen is None:
+        if match is None:
+            chosen = self._unaccepted(case)
+        if chosen is None:
             return
         scene = look(case, *chosen)
         if scene is not None:
@@ -87,6 +90,15 @@ class Straces:
         elif not chosen[1].index.coverage.has_times:
             fact = StraceFact(f"{chosen[1].index.strace.name} {ORDER_ONLY}.", ())
             self._timeless[int(case.flow.id)] = fact
+
+    def _unaccepted(self, case: Case) -> tuple[Match, Matching] | None:
+        """The listener at which a connection waited that no socket of any strace is."""
+        if case.stalled not in ANSWER_STAGES or not case.is_open or self.end_of(case.flow, False) is not None:
+            return None
+        if case.flow.tls_client_is_opener != case.flow.opener_is_client:
+            return None
+        found = (never_accepted(case.flow, matching) for matching in self._matchings)
+        return next((item for item in found if item is not None), None)
 
     def record(self) -> None:
         """Look at all planned stalls, in one pass over each strace."""

@@ -141,7 +141,10 @@ class Recorder(Tracker):
         text = reader.buf[reader.body.args_start : reader.body.args_end][:120].decode("utf-8", "backslashreplace")
         kind = "exit" if reader.kind == EXIT else "signal"
         if reader.kind == EXIT:
-            self._gap(tail, reader.thread, process, now, reader)
+            if reader.thread.half is not None and reader.thread.half_ns >= 0:
+                self._unreturned(reader.thread, process, now)  # killed in it
+            else:
+                self._gap(tail, reader.thread, process, now, reader)
             tail.end_ns = now
             tail.line = reader.ref
         self.windows.happened(Event(kind, reader.thread, text, reader.ref, now), process)
@@ -156,25 +159,31 @@ class Recorder(Tracker):
                 continue
             tail = self._tail(thread)
             self._flush(tail, last_ns)
-            half = thread.half
             left = thread.end == b"detached"
-            if half is not None and thread.half_ns >= 0 and (thread.alive() or left):
-                note = Note(half.name.decode("ascii", "replace"), thread)
-                note.line = thread.half_line
-                note.start_ns = thread.half_ns
-                note.end_ns = max(last_ns, thread.half_ns)
-                note.open = True
-                note.args = thread.half_args[:MAX_ARGS]
-                file = thread.half_file
-                if file is not None:
-                    note.file = file
-                    note.fd = read_fd(thread.half_args, 0, len(thread.half_args))
-                seen: Seen | None = None
-                if half.code == sc.EPOLL_WAIT or half.code == sc.POLL or half.code == sc.SELECT:
-                    seen = self.windows.open_wait(thread, process, half.code)
-                self.windows.spent(note, process, seen)
+            if thread.half is not None and thread.half_ns >= 0 and (thread.alive() or left):
+                self._unreturned(thread, process, last_ns)
             elif thread.alive() and tail.end_ns >= 0:
                 self.windows.idle(thread, process, tail.end_ns, last_ns, tail.line, 0)
+
+    def _unreturned(self, thread: Thread, process: Process, until_ns: i64) -> None:
+        """A call that its thread was in until the trace, or the thread, ended."""
+        half = thread.half
+        if half is None:
+            return
+        note = Note(half.name.decode("ascii", "replace"), thread)
+        note.line = thread.half_line
+        note.start_ns = thread.half_ns
+        note.end_ns = max(until_ns, thread.half_ns)
+        note.open = True
+        note.args = thread.half_args[:MAX_ARGS]
+        file = thread.half_file
+        if file is not None:
+            note.file = file
+            note.fd = read_fd(thread.half_args, 0, len(thread.half_args))
+        seen: Seen | None = None
+        if half.code == sc.EPOLL_WAIT or half.code == sc.POLL or half.code == sc.SELECT:
+            seen = self.windows.open_wait(thread, process, half.code)
+        self.windows.spent(note, process, seen)
 
     def settled(self, now_ns: i64) -> bool:
         """Whether nothing that is still to come can belong to a window."""

@@ -16,6 +16,7 @@ from pcapstall.diagnose.process.scene import ANSWER_STAGES, HELLO_STAGES, Proces
 from pcapstall.diagnose.process.sender import judge_sender, not_traced
 from pcapstall.diagnose.process.threads import threads_of
 from pcapstall.diagnose.process.trust import limits
+from pcapstall.diagnose.process.unaccepted import judge_unaccepted
 from pcapstall.diagnose.rules.base import capture_at, conclude
 from pcapstall.diagnose.rules.facts import late_hello, timer
 from pcapstall.diagnose.split import split
@@ -34,6 +35,7 @@ from pcapstall.diagnose.verdict import (
     Verdict,
     at_most,
 )
+from pcapstall.match.listeners import BY_LISTENER
 from pcapstall.match.matching import Match, Matching
 
 _MANY_CALLS = 2_000
@@ -75,7 +77,11 @@ def judge(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
     if case.stalled == "syn_synack":
         return _unanswered_syn(case, verdict, scene)
     sending = case.stalled in HELLO_STAGES
-    found = judge_sender(scene) if sending else judge_receiver(scene)
+    found: Finding | WrittenEarly | str
+    if scene.match.way == BY_LISTENER:
+        found = judge_unaccepted(scene)
+    else:
+        found = judge_sender(scene) if sending else judge_receiver(scene)
     if not isinstance(found, WrittenEarly) and _too_late(scene):
         found = not_traced(scene, "the strace begins or ends within the stall")
     if isinstance(found, str):
