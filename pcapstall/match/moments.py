@@ -48,6 +48,8 @@ class Moment:
     """How far it may be off on its own clock: to others of that clock it is no further off."""
     unsure: bool = False
     """Whether it may belong before or after the row beside it."""
+    side: str = ""
+    """Whose it was, client or server; empty where that is not known, and of what the network sent."""
 
 
 def join(moments: Iterable[Moment]) -> list[Moment]:
@@ -88,4 +90,5 @@ def fold(moments: Sequence[Moment], event: str, remark: str = "") -> Moment:
         last.until_ns if last.until_ns is not None else last.ns,
         sum(moment.count for moment in moments),
         any(moment.key for moment in moments),
+        side=first.side,
     )

@@ -78,12 +78,14 @@ def packet_moments(flow: Flow, packets: Sequence[Packet], client: str, server: s
         side = sides[packet.from_opener]
         if packet.kind == COPY:
             continue
-        actor = client if packet.from_opener == flow.opener_is_client else server
+        from_client = packet.from_opener == flow.opener_is_client
+        actor = client if from_client else server
         offset = side.offset_of(packet)
         end = offset + packet.payload_len
         events = names.get(packet.ref, [])
         again = not events and (packet.kind == RETRANSMISSION or (side.reset and packet.flags & RST != 0))
         moment = Moment(PACKET, "", packet.ns, 0, actor, "", frames=[packet.ref], key=bool(events))
+        moment.side = "client" if from_client else "server"
         moment.event = ", ".join(events) if events else _plain(packet)
         if packet.payload_len and events and not packet.flags & SYN:
             moment.remark = f"{packet.payload_len} bytes"

@@ -20,6 +20,7 @@ from pcapstall.flows.flow import FLAG_MISSED_BYTES
 from pcapstall.flows.kept import MAX_FLOWS, Limits
 from pcapstall.flows.table import FlowTable
 from pcapstall.pipeline.collect import Collector
+from pcapstall.pipeline.dots import FlowDots
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.given import GivenFile
 from pcapstall.pipeline.live import live_until
@@ -57,6 +58,8 @@ class Options(NamedTuple):
     """Flows that are followed at once; over it the ones that were idle for longest are closed early."""
     logs: Sequence[GivenFile] = ()
     """Logs of either end."""
+    pictures: bool = False
+    """Whether pictures will be drawn: `Report.spread` is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,8 @@ def analyse(
     straces, logs = _open_straces(options.straces), _open_logs(options.logs)
     collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows)
     # Matched with all flows, so that none is taken for another that was counted and let go.
+    if options.pictures:
+        collector.dots = FlowDots()
     collector.outlined = straces is not None or logs is not None
     findings = Findings(collector, options.at, options.tls_ports, options.all_flows, straces, logs)
     cursor = open_captures(list(captures), stop)
@@ -205,6 +210,7 @@ def _put_together(
         unreadable=[*cursor.failed, *(straces.unreadable if straces else ()), *(logs.unreadable if logs else ())],
         findings=findings,
         logs=logs.reports() if logs is not None else [],
+        spread=collector.dots.spread() if collector.dots is not None else None,
     )
 
 

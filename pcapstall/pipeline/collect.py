@@ -15,6 +15,7 @@ from pcapstall.diagnose.thresholds import Thresholds
 from pcapstall.flows.flow import FLAG_CLOSED_EARLY, FLAG_MISSED_BYTES, FLAG_NOTES_CUT, Flow
 from pcapstall.flows.table import FlowSink
 from pcapstall.match.outline import Outlines
+from pcapstall.pipeline.dots import FlowDots
 from pcapstall.pipeline.tally import LengthTally
 
 ROWS_MAX: Final = 32_768
@@ -49,6 +50,8 @@ class Collector(FlowSink):
         self.knowledge: Knowledge = Knowledge()
         self.watched_until: list[int] = []
         """See `Scan.watched_until`; to be set before the table is finished."""
+        self.dots: FlowDots | None = None
+        """What a picture has of the flows counted; None when none is wanted."""
         self.missed_bytes: dict[int, int] = {}
         """By file index: flows counted of which acknowledged bytes are not in the capture."""
         self.intervals: Intervals = Intervals()
@@ -117,6 +120,8 @@ class Collector(FlowSink):
         pair = self.knowledge.learn(flow, self.intervals)
         pair.unshown += 1
         tally.add(self.intervals, self.outcome, stalled)
+        if self.dots is not None:
+            self.dots.add(flow, self.intervals)
         if flow.flags & FLAG_MISSED_BYTES != 0:
             index: i64 = file_of(flow.first_ref)
             self.missed_bytes[index] = self.missed_bytes.get(index, 0) + 1

@@ -109,6 +109,8 @@ class Findings:
                 shown.add(self._intervals, self._outcome, stalled)
             else:
                 collector.counted.add(self._intervals, self._outcome, False)
+                if collector.dots is not None:
+                    collector.dots.add(flow, self._intervals)
                 collector.knowledge.pair_of(flow).unshown += 1
         collector.kept = self._flows
         self._flows.sort(key=lambda flow: flow.id)

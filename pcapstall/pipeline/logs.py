@@ -3,7 +3,7 @@
 Lines are shown and never judged: no verdict comes from here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pcapstall.core.errors import InputError
@@ -102,6 +102,12 @@ class Logs:
         return row._replace(
             logs=[_line(placed, flow) for placed in lines[:MAX_LINES]], more_logs=len(lines[MAX_LINES:])
         )
+
+    def side_of(self, path: str, ends: Mapping[bool, str]) -> str:
+        """Whose log ``path`` is, by its label; empty when nobody's. ``ends`` has those of client (True) and server."""
+        label = self._labels.get(path)
+        named = [side for side, is_client in (("client", True), ("server", False)) if label in (side, ends[is_client])]
+        return named[0] if len(named) == 1 else ""
 
     def reports(self) -> list[LogReport]:
         """One for each log."""

@@ -1,4 +1,4 @@
-"""The packets of one flow, read from its captures once more; from what the flow kept where they cannot be read again.
+"""The packets of some flows, read from the captures once more; from what a flow kept where they cannot be read again.
 
 Standard input and pipes are gone once they were read.
 """
@@ -20,51 +20,83 @@ MAX_PACKETS: Final = 50_000
 """Packets of a flow that are looked at: the first ones."""
 
 
-def packets_of(flow: Flow, captures: Sequence[str], stop: Stop | None = None) -> tuple[list[Packet], str]:
-    """The packets of ``flow``, and what is missing of them, as a sentence; empty when nothing is.
+def packets_of(
+    flows: Sequence[Flow], captures: Sequence[str], stop: Stop | None = None
+) -> list[tuple[list[Packet], str]]:
+    """Of each flow its packets, and what is missing of them, as a sentence; empty when nothing is.
 
-    Its endpoints' packets from its first frame to its last one are its own, whatever their stamps say.
+    Its endpoints' packets from its first frame to its last one are a flow's own, whatever their stamps say.
     """
     if not all(map(can_be_read_again, captures)):
-        return _noted(flow), "A pipe cannot be read again: of its packets only those of a slow handshake are known."
-    found: list[Packet] = []
+        missing = "A pipe cannot be read again: of its packets only those of a slow handshake are known."
+        return [(_noted(flow), missing) for flow in flows]
+    wanted = [_Wanted(flow) for flow in flows]
+    by_key: dict[bytes, list[_Wanted]] = {}
+    for one in wanted:
+        for key in dict.fromkeys((one.flow.key, one.flow.answer_key)):
+            by_key.setdefault(key, []).append(one)
     cursor = open_captures(list(captures), stop)
     decoder = Decoder()
     segment = decoder.segment
-    begun, over = False, False
-    again = _Again(flow)
+    left = len(wanted)
     try:
-        while not over and cursor.next():
-            begun, over = begun or cursor.ref == flow.first_ref, cursor.ref == flow.last_ref
+        while left and cursor.next():
             segment.ts_ns, segment.ref, segment.interface = cursor.ts_ns, cursor.ref, cursor.interface
             if decoder.decode(cursor.buf, cursor.start, cursor.caplen, cursor.origlen, cursor.linktype) != TCP:
                 continue
             if segment.link_interface >= 0:
                 segment.interface = segment.link_interface
-            key = segment.key
-            if not begun or (key != flow.key and key != flow.answer_key):
-                continue
-            if len(found) >= MAX_PACKETS:
-                return found, f"Only the first {MAX_PACKETS} packets of the flow are looked at."
-            found.append(
-                Packet(
-                    int(segment.ts_ns),
-                    int(segment.ref),
-                    key == flow.key,
-                    int(segment.seq),
-                    int(segment.ack),
-                    int(segment.flags),
-                    int(segment.payload_len),
-                    int(segment.window),
-                    int(segment.ip_id),
-                    again.kind_of(segment),
-                )
-            )
-        if cursor.stopped and not over:
-            return found, "Reading was stopped: of the flow's packets only those that were read by then are looked at."
+            for one in by_key.get(segment.key, ()):
+                left -= one.take(segment)
+        if cursor.stopped:
+            for one in wanted:
+                one.stop()
     finally:
         cursor.close()
-    return found, ""
+    return [(one.found, one.missing) for one in wanted]
+
+
+class _Wanted:
+    """A flow whose packets are being looked for."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.found: list[Packet] = []
+        self.missing = ""
+        self._begun = False
+        self._over = False
+        self._again = _Again(flow)
+
+    def take(self, segment: Segment) -> bool:
+        """A segment of the flow's endpoints; whether it was the last one."""
+        flow = self.flow
+        self._begun = self._begun or segment.ref == flow.first_ref
+        if self._over or not self._begun:
+            return False
+        if len(self.found) >= MAX_PACKETS:
+            self._over, self.missing = True, f"Only the first {MAX_PACKETS} packets of the flow are looked at."
+            return True
+        self.found.append(
+            Packet(
+                int(segment.ts_ns),
+                int(segment.ref),
+                segment.key == flow.key,
+                int(segment.seq),
+                int(segment.ack),
+                int(segment.flags),
+                int(segment.payload_len),
+                int(segment.window),
+                int(segment.ip_id),
+                self._again.kind_of(segment),
+            )
+        )
+        self._over = segment.ref == flow.last_ref
+        return self._over
+
+    def stop(self) -> None:
+        """Reading ends here."""
+        if not self._over:
+            self.missing = "Reading was stopped: of the flow's packets only those that were read by then are looked at."
 
 
 class _Again:

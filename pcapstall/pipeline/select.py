@@ -10,6 +10,7 @@ from pcapstall.pipeline.analysis import Analysis
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.model import FlowReport
 from pcapstall.report.percentiles import Tally
+from pcapstall.report.pictures.spread import Spread, start_of
 
 
 def select(
@@ -28,6 +29,7 @@ def select(
         return analysis
     shown: list[FlowReport] = []
     all_of_them, healthy = Tally(), Tally()
+    spread = Spread() if analysis.spread is not None else None
     for flow in analysis.flows:
         if keep is not None and not keep(flow):
             continue
@@ -37,12 +39,15 @@ def select(
             shown.append(flow)
         else:
             healthy.add(flow)
+            if spread is not None:
+                spread.add(start_of(flow), flow.server, flow.intervals_ns)
     return replace(
         analysis,
         flows=shown,
         healthy=healthy.healthy(),
         totals=all_of_them.totals(),
         tally=all_of_them,
+        spread=spread,
         filter_text=filter_text if keep is not None else None,
         unfiltered_flows=analysis.totals.flows if keep is not None else None,
     )

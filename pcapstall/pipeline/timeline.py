@@ -18,7 +18,7 @@ from pcapstall.match.log_moments import log_moments
 from pcapstall.match.matching import Matching
 from pcapstall.match.moments import CALL, Moment, join
 from pcapstall.match.outline import Outline
-from pcapstall.match.packet_moments import packet_moments
+from pcapstall.match.packet_moments import Packet, packet_moments
 from pcapstall.match.thread_moments import thread_moments
 from pcapstall.pipeline.analysis import Analysis
 from pcapstall.pipeline.findings import Findings
@@ -53,6 +53,20 @@ def timeline_of(
     analysis: Analysis, row: FlowReport, captures: Sequence[str], everything: bool, stop: Stop | None = None
 ) -> Timeline:
     """The timeline of the flow in ``row``; ``everything`` also holds what is not key to it."""
+    return timelines_of(analysis, [row], captures, everything, stop)[0]
+
+
+def timelines_of(
+    analysis: Analysis, rows: Sequence[FlowReport], captures: Sequence[str], everything: bool, stop: Stop | None = None
+) -> list[Timeline]:
+    """The timelines of several flows; the captures are read once more for all, straces and logs for each."""
+    findings = analysis.findings
+    assert findings is not None
+    packets = packets_of([findings.flow_of(row.id) for row in rows], captures, stop)
+    return [_timeline(analysis, row, known, everything) for row, known in zip(rows, packets, strict=True)]
+
+
+def _timeline(analysis: Analysis, row: FlowReport, known: tuple[Sequence[Packet], str], everything: bool) -> Timeline:
     findings = analysis.findings
     assert findings is not None
     flow = findings.flow_of(row.id)
@@ -60,10 +74,10 @@ def timeline_of(
     made = _Made()
     if findings.straces is not None:
         _add_calls(made, findings, findings.straces, flow, row, names, everything)
-    packets, missing = packets_of(flow, captures, stop)
+    packets, missing = known
     made.notices += [missing] if missing else []
     made.moments += packet_moments(flow, packets, names[True], names[False])
-    untimed = _add_logs(made, findings, flow, row, everything)
+    untimed = _add_logs(made, findings, flow, row, names, everything)
     ordered = join(moment for moment in made.moments if moment.key or everything)
     if len(ordered) > MAX_ROWS and not everything:
         made.notices.append(f"{len(ordered) - MAX_ROWS} more rows are left out: --all has them, -o FILE takes them.")
@@ -113,6 +127,8 @@ def _add_calls(
         straces.observe(matching, [window for window in (life, stall) if window is not None])
         own = [*call_moments(trace), *thread_moments(trace)]
         own += _from_lines(made, trace, own, row, life, everything)
+        for moment in own:
+            moment.side = "client" if is_client else "server"
         made.moments += own
 
 
@@ -184,7 +200,9 @@ def _told(trace: EndTrace, excerpt: Excerpt) -> Moment:
     return moment
 
 
-def _add_logs(made: _Made, findings: Findings, flow: Flow, row: FlowReport, everything: bool) -> list[LogLineReport]:
+def _add_logs(
+    made: _Made, findings: Findings, flow: Flow, row: FlowReport, ends: dict[bool, str], everything: bool
+) -> list[LogLineReport]:
     """The lines about the flow; with ``everything`` also what the logs hold of its time. Those without a time."""
     logs = findings.logs
     if logs is None:
@@ -192,10 +210,13 @@ def _add_logs(made: _Made, findings: Findings, flow: Flow, row: FlowReport, ever
     names = short_names(file.path for file, _ in logs.read)
     end = End(Outline(flow), True)
     about = logs.of_flow(int(flow.id))
-    made.moments += log_moments(about, names, [end.local, end.peer], True)
+    told = log_moments(about, names, [end.local, end.peer], True)
     if everything:
         others = logs.within(int(flow.first_ns) - _BEFORE_NS, int(flow.last_ns) + _AFTER_NS, about)
-        made.moments += log_moments(others, names, [end.local, end.peer], False)
+        told += log_moments(others, names, [end.local, end.peer], False)
+    for moment in told:
+        moment.side = logs.side_of(moment.lines[0].rpartition(":")[0], ends)
+    made.moments += told
     return [line for line in row.logs or () if line.ns is None]
 
 
@@ -224,6 +245,7 @@ def _row(number: int, moment: Moment, zero_ns: int, rests_on: _Evidence) -> Time
         until_ns=moment.until_ns,
         count=moment.count,
         source=moment.source,
+        side=moment.side,
         event=moment.event,
         actor=moment.actor,
         remark=moment.remark,

@@ -6,10 +6,14 @@ tenth of what a capture of ten packets takes.)
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES
+
+if TYPE_CHECKING:
+    from pcapstall.report.pictures.spread import Spread
+    from pcapstall.report.timeline import Timeline
 
 SCHEMA: Final = 1
 """Keys keep their names and meaning within a schema number."""
@@ -420,3 +424,7 @@ class Report:
     """What is to be known of the reading as a whole, a sentence each; of a single capture it is in `captures`."""
     logs: Sequence[LogReport] = ()
     """In JSON only where there are any."""
+    spread: "Spread | None" = None
+    """The flows that are not shown, as pictures have them; only where one is drawn, as are ``timelines``."""
+    timelines: Mapping[int, "Timeline"] = field(default_factory=dict)
+    """Of the worst flows, by id."""

@@ -10,7 +10,7 @@ from pcapstall.core.times import format_clock, format_span
 from pcapstall.report.flow_grid import outcome_of
 from pcapstall.report.grid import Grid
 from pcapstall.report.happening import what_happened
-from pcapstall.report.model import FlowReport
+from pcapstall.report.model import EventReport, FlowReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.places import Places
 from pcapstall.report.thread_grid import thread_grid, thread_title
@@ -77,16 +77,19 @@ def place(flow: FlowReport, places: Places) -> str:
 
     An open one has no end: ``from frame 83, 07:24:11.449 UTC``. Empty when the start was not seen.
     """
-    if flow.stalled is None or flow.stalled not in _ENDS:
-        return ""
-    first, last = _ENDS[flow.stalled]
-    start = flow.events.get(first)
+    start, end = ends_of(flow)
     if start is None:
         return ""
-    end = None
-    if flow.intervals_ns.get(flow.stalled) is not None:
-        end = next((event for name in last if (event := flow.events.get(name)) is not None), None)
     return f"{places.between(start, end)}, {format_clock(start.ns)}"
+
+
+def ends_of(flow: FlowReport) -> tuple[EventReport | None, EventReport | None]:
+    """The events that the stalled interval lies between; None for one that was not seen, or there is no such."""
+    first, last = _ENDS.get(flow.stalled or "", ("", ()))
+    start, end = flow.events.get(first), None
+    if start is not None and flow.stalled is not None and flow.intervals_ns.get(flow.stalled) is not None:
+        end = next((event for name in last if (event := flow.events.get(name)) is not None), None)
+    return start, end
 
 
 def _finding(flow: FlowReport, places: Places) -> str:

@@ -28,6 +28,8 @@ class TimelineRow:
     """How many are folded."""
     source: str
     """packet, call or log."""
+    side: str
+    """Whose it was, client or server; empty where that is not known, and of what the network sent."""
     event: str
     actor: str
     remark: str

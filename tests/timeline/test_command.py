@@ -316,9 +316,11 @@ class TestWhatThereIs:
     def test_ctrl_c_ends_the_second_reading(self, number: int, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
         read = timeline_module.packets_of
 
-        def interrupted(flow: Flow, captures: Sequence[str], stop: Stop | None = None) -> tuple[list[Packet], str]:
+        def interrupted(
+            flows: Sequence[Flow], captures: Sequence[str], stop: Stop | None = None
+        ) -> list[tuple[list[Packet], str]]:
             os.kill(os.getpid(), number)
-            return read(flow, captures, stop)
+            return read(flows, captures, stop)
 
         monkeypatch.setattr(timeline_module, "packets_of", interrupted)
         made = json.loads(timeline(capsys, CAPTURE, "--flow", FLOW, "-f", "json"))

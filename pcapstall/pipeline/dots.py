@@ -1,0 +1,66 @@
+"""Flows that are only counted, as what a picture has of each: its start, its server, and how long its steps took.
+
+Compiled, since it may see every flow; nothing is noted unless a picture is wanted. 44 bytes a flow.
+"""
+
+from array import array
+from typing import TYPE_CHECKING
+
+from mypy_extensions import i64
+
+from pcapstall.core.endpoints import format_endpoint
+from pcapstall.diagnose.intervals import Intervals
+from pcapstall.diagnose.knowledge import client_key
+from pcapstall.diagnose.lengths import ABSENT
+from pcapstall.flows.flow import Flow
+
+if TYPE_CHECKING:
+    from pcapstall.report.pictures.spread import Spread
+
+
+class FlowDots:
+    """What was counted so far."""
+
+    def __init__(self) -> None:
+        self._starts: array[int] = array("q")
+        self._servers: array[int] = array("i")
+        self._lengths: list[array[int]] = [array("q") for _ in range(4)]
+        """By position in `spread.STEPS`."""
+        self._keys: dict[bytes, int] = {}
+        """Each server's address and port, with its number."""
+
+    def add(self, flow: Flow, intervals: Intervals) -> None:
+        """The flow that ``intervals`` are of."""
+        key = client_key(flow)
+        half: i64 = (len(key) - 4) >> 1
+        server = key[half : 2 * half] + key[2 * half + 2 :]
+        number = self._keys.get(server)
+        if number is None:
+            number = len(self._keys)
+            self._keys[server] = number
+        self._starts.append(flow.first_ns)
+        self._servers.append(number)
+        lengths = self._lengths
+        lengths[0].append(intervals.syn_synack)
+        lengths[1].append(intervals.ack_ch)
+        lengths[2].append(intervals.ch_ack)
+        lengths[3].append(intervals.ch_sh)
+
+    def spread(self) -> "Spread":
+        """The same for the report."""
+        from pcapstall.report.pictures.spread import STEPS, Spread  # only where a picture is drawn
+
+        names = [_named(key) for key in self._keys]
+        spread = Spread()
+        for at, start_ns in enumerate(self._starts):
+            steps: dict[str, int | None] = {}
+            for name, lengths in zip(STEPS, self._lengths, strict=True):
+                length = lengths[at]
+                steps[name] = None if length == ABSENT else length
+            spread.add(start_ns, names[self._servers[at]], steps)
+        return spread
+
+
+def _named(key: bytes) -> str:
+    """``10.0.0.1:443``."""
+    return format_endpoint(key[:-2], int.from_bytes(key[-2:], "big"))

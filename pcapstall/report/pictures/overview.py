@@ -1,0 +1,185 @@
+"""The whole capture at a glance: each flow a mark at its start and at how long it took to the ClientHello.
+
+A flow that stalled elsewhere is at the length of that interval. An open one points up; from each stall a line leads to
+its end, so that what ended at one moment ends at one edge. Many flows are put into bins.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pcapstall.core.counts import several
+from pcapstall.core.times import format_span, format_time_of_day, format_utc
+from pcapstall.report.model import FlowReport
+from pcapstall.report.pictures import svg
+from pcapstall.report.pictures.log_scale import LogScale
+from pcapstall.report.pictures.palette import KINDS, kind_of
+from pcapstall.report.pictures.spread import Spread, start_of
+from pcapstall.report.pictures.time_ticks import ticks
+
+WIDTH: Final = 960.0
+_LEFT: Final = 64.0
+_RIGHT: Final = WIDTH - 16
+_TOP: Final = 74.0
+_BOTTOM: Final = 290.0
+_NO_LENGTH: Final = _BOTTOM + 22
+"""Where flows are that have neither: refused ones, for example."""
+_ONE_BY_ONE: Final = 400
+"""Stalled and failed flows that are drawn one by one, and so many fine ones; the others in bins."""
+_FINE: Final = 1500
+_BIN: Final = 8.0
+_WHISKERS: Final = 200
+_MEANING: Final = "each flow at its start (across) and its time from TCP handshake to ClientHello, or its stall (up)"
+
+
+class _Dot:
+    """One flow, or a bin of them."""
+
+    def __init__(self, start_ns: int, length_ns: int | None, kind: str, flow: FlowReport | None = None) -> None:
+        self.start_ns = start_ns
+        self.length_ns = length_ns
+        self.kind = kind
+        self.flow = flow
+
+
+def draw(worst_first: Sequence[FlowReport], spread: Spread, linked: bool = False) -> svg.Picture | None:
+    """The picture of the shown flows and the others; None when none has a time.
+
+    With ``linked`` each mark of a stalled or failed flow leads to ``#flow-ID``.
+    """
+    dots = [_dot(flow) for flow in worst_first if any(flow.events.values())]
+    fine = [dot for dot in dots if dot.kind == "fine"]
+    fine += [_Dot(start, length, "fine") for start, length in zip(spread.starts_ns, spread.ack_ch_ns, strict=True)]
+    told = [dot for dot in dots if dot.kind != "fine"]
+    if not told and not fine:
+        return None
+    return _Drawing(told, fine, linked).picture()
+
+
+def _dot(flow: FlowReport) -> _Dot:
+    kind = kind_of(flow.cause).name if flow.stalled else "failed" if flow.failed else "fine"
+    length = flow.stalled_ns if flow.stalled else flow.intervals_ns.get("ack_ch")
+    return _Dot(start_of(flow), length, kind, flow)
+
+
+class _Drawing:
+    def __init__(self, told: Sequence[_Dot], fine: Sequence[_Dot], linked: bool) -> None:
+        self._told = told
+        self._fine = fine
+        self._linked = linked
+        everything = [*told, *fine]
+        self._first_ns = min(dot.start_ns for dot in everything)
+        lengths = [dot.length_ns for dot in everything if dot.length_ns is not None and dot.length_ns > 0] or [10**9]
+        ends = [dot.start_ns + max(dot.length_ns or 0, 0) for dot in everything]
+        self._span_ns = max(max(ends) - self._first_ns, 1)
+        self._y = LogScale(min(lengths), max(lengths), _BOTTOM, _TOP)
+        self._lacking = any(dot.length_ns is None for dot in everything)
+
+    def _x(self, ns: int) -> float:
+        return _LEFT + 6 + (ns - self._first_ns) / self._span_ns * (_RIGHT - _LEFT - 12)
+
+    def _place(self, dot: _Dot) -> tuple[float, float]:
+        y = _NO_LENGTH if dot.length_ns is None else self._y.at(dot.length_ns)
+        return self._x(dot.start_ns), y
+
+    def picture(self) -> svg.Picture:
+        counts = Counter(dot.kind for dot in [*self._told, *self._fine])
+        said = ", ".join(f"{KINDS[name].words}: {counts[name]}" for name in KINDS if counts[name])
+        label = f"Every flow at its start and at its length, {format_span(self._span_ns)} in all. {said}."
+        parts = [
+            svg.text(10, 20, "The whole capture", "title", _MEANING),
+            *self._legend(counts),
+            *self._frame(),
+            *self._fine_marks(),
+            *self._whiskers(),
+            *self._told_marks(),
+        ]
+        return svg.Picture(WIDTH, (_NO_LENGTH if self._lacking else _BOTTOM) + 44, label, parts)
+
+    def _legend(self, counts: Counter[str]) -> Iterator[str]:
+        x = 16.0
+        for name, kind in KINDS.items():
+            if counts[name]:
+                words = f"{kind.words} ({counts[name]})"
+                yield svg.path(kind.shape, f"k-{name}", x, 40)
+                yield svg.text(x + 10, 44, words)
+                x += 28 + svg.width_of(words)
+
+    def _frame(self) -> Iterator[str]:
+        for y, words in self._y.ticks():
+            yield svg.line(_LEFT, y, _RIGHT, y, "grid")
+            yield svg.text(_LEFT - 6, y + 4, words, "dim end")
+        bottom = _BOTTOM
+        if self._lacking:
+            bottom = _NO_LENGTH
+            yield svg.line(_LEFT, _NO_LENGTH, _RIGHT, _NO_LENGTH, "gap")
+            yield svg.text(_LEFT - 6, _NO_LENGTH + 4, "none", "dim end")
+        for ns, words in ticks(self._first_ns, self._span_ns):
+            x = self._x(ns)
+            yield svg.line(x, bottom + 5, x, bottom + 11, "grid")
+            yield svg.text(x, bottom + 24, words, f"dim {'end' if x > _RIGHT - 30 else 'mid'}")
+        yield svg.text(_RIGHT, bottom + 40, f"from {format_utc(self._first_ns)} on", "dim end")
+
+    def _fine_marks(self) -> Iterator[str]:
+        shape = KINDS["fine"].shape
+        if len(self._fine) <= _FINE:
+            for dot in self._fine:
+                yield svg.path(shape, "k-fine", *self._place(dot))
+            return
+        yield from self._binned(self._fine)
+
+    def _binned(self, dots: Sequence[_Dot]) -> Iterator[str]:
+        """Squares whose area grows with the flows in them."""
+        bins: Counter[tuple[str, int, int]] = Counter()
+        for dot in dots:
+            x, y = self._place(dot)
+            bins[dot.kind, int(x / _BIN), int(y / _BIN)] += 1
+        most = max(bins.values(), default=1)
+        for (kind, across, up), count in sorted(bins.items()):
+            side = max(_BIN * (count / most) ** 0.25, 1.5)
+            x, y = (across + 0.5) * _BIN - side / 2, (up + 0.5) * _BIN - side / 2
+            words = KINDS[kind].words
+            yield svg.group([svg.rect(x, y, side, side, f"k-{kind}")], f"{several(count, 'flow')}, {words}")
+
+    def _whiskers(self) -> Iterator[str]:
+        """From each stall to its end."""
+        for dot in self._told[:_WHISKERS]:
+            if dot.flow is None or not dot.flow.stalled or not dot.length_ns:
+                continue
+            x, y = self._place(dot)
+            end = self._x(dot.start_ns + dot.length_ns)
+            yield svg.path(f"M{svg.number(x)} {svg.number(y)}H{svg.number(end)}m0-3v6", f"whisker l-{dot.kind}")
+
+    def _told_marks(self) -> Iterator[str]:
+        yield from self._binned(self._told[_ONE_BY_ONE:])
+        for dot in reversed(self._told[:_ONE_BY_ONE]):
+            x, y = self._place(dot)
+            flow = dot.flow
+            assert flow is not None
+            is_open = flow.stalled is not None and flow.intervals_ns.get(flow.stalled) is None
+            parts = [svg.path(KINDS[dot.kind].shape, f"k-{dot.kind} mark", x, y)]
+            if is_open:
+                parts.append(svg.path("M0-7V-15M-3-12L0-16L3-12", f"step l-{dot.kind}", x, y))
+            link = f"#flow-{flow.id}" if self._linked else ""
+            yield svg.group(parts, _title(flow, dot), "m", link)
+        yield from self._worst()
+
+    def _worst(self) -> Iterator[str]:
+        """The name of the worst flow, at its mark."""
+        if not self._told or self._told[0].flow is None or not self._told[0].flow.stalled:
+            return
+        dot, flow = self._told[0], self._told[0].flow
+        x, y = self._place(dot)
+        words = f"flow {flow.id}: {flow.stalled} {format_span(dot.length_ns or 0)}"
+        is_left = x < (_LEFT + _RIGHT) / 2
+        yield svg.text(x + (11 if is_left else -11), y + 16, words, f"strong halo {'' if is_left else 'end'}".strip())
+
+
+def _title(flow: FlowReport, dot: _Dot) -> str:
+    said = f"Flow {flow.id}, {flow.client} -> {flow.server}: "
+    if flow.stalled and dot.length_ns is not None:
+        more = "more than " if flow.intervals_ns.get(flow.stalled) is None else ""
+        said += f"{flow.stalled} {more}{format_span(dot.length_ns)}, {KINDS[dot.kind].words}"
+    else:
+        said += flow.tls_outcome or flow.tcp_outcome
+    return f"{said}, from frame {flow.first_frame} at {format_time_of_day(dot.start_ns)} UTC"

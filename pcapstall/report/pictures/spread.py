@@ -1,0 +1,69 @@
+"""Flows as dots: when each began and how long its steps took, for those that are not shown one by one.
+
+A few dozen bytes a flow. What is drawn of them is known to `overview` and `ecdf`.
+"""
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from pcapstall.report.model import FlowReport
+
+STEPS: Final = ("syn_synack", "ack_ch", "ch_ack", "ch_sh")
+"""The intervals whose distributions are drawn."""
+SERVERS_MAX: Final = 2_000
+"""Servers whose lengths are kept, the first ones: a scan of a network talks to millions, once each."""
+
+
+class Spread:
+    """Starts and lengths of flows."""
+
+    def __init__(self) -> None:
+        self.starts_ns = array("q")
+        """Of the flows that have an ack_ch; so has ``ack_ch_ns``."""
+        self.ack_ch_ns = array("q")
+        self.servers: dict[str, dict[str, array[int]]] = {}
+        """By server and step, the closed lengths."""
+
+    def add(self, start_ns: int, server: str, lengths_ns: Mapping[str, int | None]) -> None:
+        """One flow."""
+        ack_ch = lengths_ns.get("ack_ch")
+        if ack_ch is not None:
+            self.starts_ns.append(start_ns)
+            self.ack_ch_ns.append(ack_ch)
+        steps = self.servers.get(server)
+        if steps is None:
+            if len(self.servers) >= SERVERS_MAX:
+                return
+            steps = self.servers[server] = {name: array("q") for name in STEPS}
+        for name in STEPS:
+            length = lengths_ns.get(name)
+            if length is not None:
+                steps[name].append(length)
+
+    def with_flows(self, flows: Iterable[FlowReport]) -> "Spread":
+        """Both these and ``flows``."""
+        both = Spread()
+        both.starts_ns += self.starts_ns
+        both.ack_ch_ns += self.ack_ch_ns
+        both.servers = {
+            server: {name: array("q", values) for name, values in steps.items()}
+            for server, steps in self.servers.items()
+        }
+        for flow in flows:
+            both.add(start_of(flow), flow.server, flow.intervals_ns)
+        return both
+
+    def busiest(self, most: int) -> Sequence[str]:
+        """The servers with most lengths, the busiest first."""
+
+        def count(server: str) -> int:
+            return max(map(len, self.servers[server].values()))
+
+        return sorted(self.servers, key=lambda server: (-count(server), server))[:most]
+
+
+def start_of(flow: FlowReport) -> int:
+    """When a flow began: its SYN, or the first of its events; 0 without any."""
+    first = flow.events.get("syn") or min(filter(None, flow.events.values()), key=lambda event: event.ns, default=None)
+    return first.ns if first is not None else 0

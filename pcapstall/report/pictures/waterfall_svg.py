@@ -1,0 +1,245 @@
+"""A waterfall as SVG: three lanes side by side, time from top to bottom, each mark with its text beside its lane.
+
+Arrows are level: when a packet was at the other end is not known from one capture. Long silences are drawn short.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pcapstall.core.times import format_ms, format_span
+from pcapstall.report.pictures import svg
+from pcapstall.report.pictures.palette import kind_of
+from pcapstall.report.pictures.time_axis import TimeAxis, make_axis
+from pcapstall.report.pictures.waterfall import BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall
+
+_TIMES: Final = 84.0
+"""Where the column of times ends, on the left."""
+_BESIDE: Final = 310.0
+"""How wide the texts beside a lane are, where it has any."""
+_BARE: Final = 76.0
+_APART: Final = 350.0
+"""Between the lanes."""
+_ASIDE: Final = 22.0
+"""How far from the server's lane the bar of the network is: between the lanes are the packets' names."""
+_ROW: Final = 17.0
+_TOP: Final = 118.0
+_TRACK: Final = 5.0
+"""How far the bars of long calls are from each other."""
+_TRACKS: Final = 5
+_ENVELOPE: Final = "M-5-4H5V4H-5zM-5-4L0 1L5-4"
+_DOT: Final = "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z"
+
+
+class _Layout:
+    """Where everything is."""
+
+    def __init__(self, fall: Waterfall) -> None:
+        self.beside = {
+            lane: _BESIDE if any(mark.lane == lane and not mark.is_packet for mark in fall.marks) else _BARE
+            for lane in (CLIENT, SERVER)
+        }
+        client = _TIMES + 8 + self.beside[CLIENT] + _tracks_room(fall, CLIENT)
+        self.x = {CLIENT: client, BETWEEN: client + _APART / 2, SERVER: client + _APART}
+        self.width = self.x[SERVER] + self.beside[SERVER] + _tracks_room(fall, SERVER) + 8
+        self.axis = _axis(fall)
+        self.bottom = max(self.axis.spots, default=_TOP) + 18
+        if fall.stall is not None:
+            self.bottom = max(self.bottom, self.axis.at(fall.stall.end_ns) + (30 if fall.stall.is_open else 18))
+
+
+def draw(fall: Waterfall) -> svg.Picture:
+    """The picture."""
+    layout = _Layout(fall)
+    marks = sorted(fall.marks, key=lambda mark: mark.at_ns)
+    spots = dict(zip(_positions(fall), layout.axis.spots, strict=True))
+    parts = [
+        *_head(fall, layout),
+        *_lanes(fall, layout),
+        *_stall(fall.stall, layout),
+        *_spans(marks, spots, layout),
+    ]
+    for at, mark in enumerate(marks):
+        parts.append(_mark(mark, spots[at], layout))
+    notes = _notes(fall)
+    for at, note in enumerate(notes):
+        parts.append(svg.text(10, layout.bottom + 20 + 15 * at, svg.fitted(note, layout.width - 16), "dim"))
+    return svg.Picture(layout.width, layout.bottom + 24 + 15 * len(notes), fall.label, parts)
+
+
+def _notes(fall: Waterfall) -> list[str]:
+    notes = [f"Milliseconds since {fall.zero}, not to scale: long silences are drawn short."]
+    if any(mark.evidence for mark in fall.marks):
+        notes.append("Bold: the verdict rests on it.")
+    if any(mark.unsure for mark in fall.marks):
+        notes[-1] += " ~: the clocks do not tell whether it was before or after what is beside it."
+    if any(mark.is_packet and mark.until_ns is not None for mark in fall.marks):
+        notes.append("Dashed: the same once more, the last time.")
+    if fall.left_out:
+        notes.append(f"{fall.left_out} more events are left out.")
+    return notes
+
+
+def _axis(fall: Waterfall) -> TimeAxis:
+    """Marks need room in the column of their text; ends of long calls and of the stall only a place."""
+    rooms: list[tuple[int, int, Sequence[tuple[str, float]]]] = []
+    for mark in sorted(fall.marks, key=lambda mark: mark.at_ns):
+        column = BETWEEN if mark.is_packet else mark.lane
+        rooms.append((mark.at_ns, 1, [(column, _ROW + (5 if mark.is_packet else 0)), ("time", 12.0)]))
+        if mark.until_ns is not None:
+            rooms.append((mark.until_ns, 0, [(BETWEEN, 14.0)] if mark.is_packet else []))
+    if fall.stall is not None:
+        rooms += [(fall.stall.start_ns, 0, []), (fall.stall.end_ns, 0, [])]
+    rooms.sort(key=lambda room: room[0])
+    return make_axis([(ns, columns) for ns, _, columns in rooms], _TOP)
+
+
+def _positions(fall: Waterfall) -> list[int]:
+    """For each room of the axis the number of its mark, less than zero when it is of none."""
+    ordered = sorted(fall.marks, key=lambda mark: mark.at_ns)
+    rooms: list[tuple[int, int]] = []
+    for at, mark in enumerate(ordered):
+        rooms.append((mark.at_ns, at))
+        if mark.until_ns is not None:
+            rooms.append((mark.until_ns, -1 - at))
+    if fall.stall is not None:
+        rooms += [(fall.stall.start_ns, -100_000), (fall.stall.end_ns, -100_001)]
+    rooms.sort(key=lambda room: room[0])
+    return [at for _, at in rooms]
+
+
+def _tracks_room(fall: Waterfall, lane: str) -> float:
+    long = sum(mark.lane == lane and mark.until_ns is not None and not mark.is_packet for mark in fall.marks)
+    return 16 + _TRACK * min(long, _TRACKS)
+
+
+def _head(fall: Waterfall, layout: _Layout) -> Iterator[str]:
+    yield svg.text(10, 20, svg.fitted(fall.title, layout.width - 16), "title")
+    if fall.stall is not None:
+        yield from _parts(fall.stall, layout)
+    for lane in (CLIENT, SERVER):
+        x = layout.x[lane]
+        name = fall.names[lane]
+        yield svg.text(x, 82, name if name == lane else svg.fitted(f"{lane}: {name}", 170), "strong mid")
+        yield svg.text(x, 97, svg.fitted(fall.endpoints[lane], 190), "dim mid")
+    yield svg.text(layout.x[BETWEEN], 82, "network", "dim mid")
+    if fall.seen_at:
+        yield svg.text(layout.x[BETWEEN], 97, f"captured at the {fall.seen_at}", "dim mid")
+
+
+def _parts(stall: Stall, layout: _Layout) -> Iterator[str]:
+    """A bar of what the interval is made of, in words too."""
+    parts = stall.parts or [(stall.cause, max(stall.end_ns - stall.start_ns, 1))]
+    whole = sum(ns for _, ns in parts)
+    x, width = 10.0, layout.width - 20
+    said = f"{stall.words} = "
+    said += " + ".join(f"{kind_of(name).words} {format_span(ns)}" for name, ns in parts)
+    yield svg.text(x, 41, svg.fitted(said, width), "strong")
+    for name, ns in parts:
+        wide = width * ns / whole
+        kind = kind_of(name)
+        yield svg.group(
+            [svg.rect(x, 48, max(wide - 1, 1), 10, f"k-{kind.name}", 2)], f"{kind.words}: {format_span(ns)}"
+        )
+        x += wide
+
+
+def _lanes(fall: Waterfall, layout: _Layout) -> Iterator[str]:
+    top, bottom = _TOP - 12, layout.bottom
+    for silence in layout.axis.silences:
+        yield svg.rect(0, silence.start + 9, layout.width, silence.end - silence.start - 18, "band")
+    for lane in (CLIENT, SERVER):
+        x = layout.x[lane]
+        y = top
+        for silence in layout.axis.silences:
+            yield svg.line(x, y, x, silence.start + 9, "lane")
+            yield svg.line(x, silence.start + 9, x, silence.end - 9, "gap")
+            y = silence.end - 9
+        yield svg.line(x, y, x, bottom, "lane")
+    for silence in layout.axis.silences:
+        middle = (silence.start + silence.end) / 2
+        yield svg.text(_TIMES - 12, middle + 4, format_span(silence.length_ns), "strong end")
+        yield svg.path("M-4-9L4-5L-4-1L4 3L-4 7", "zigzag", _TIMES, middle + 1)
+
+
+def _stall(stall: Stall | None, layout: _Layout) -> Iterator[str]:
+    """The bar on the lane of whose time it was, and its words where there is most room."""
+    if stall is None:
+        return
+    kind = kind_of(stall.cause)
+    x = layout.x[SERVER] - _ASIDE if stall.lane == BETWEEN else layout.x[stall.lane]
+    top, bottom = layout.axis.at(stall.start_ns), layout.axis.at(stall.end_ns)
+    said = f"{stall.words}: {kind.words}"
+    bar = [svg.rect(x - 6, top, 12, max(bottom - top, 4), f"k-{kind.name}", 3)]
+    if stall.is_open:
+        bar.append(svg.path("M-9 0H9L0 10z", f"k-{kind.name}", x, bottom))
+    yield svg.group(bar, said)
+    inside = [gap for gap in layout.axis.silences if gap.start >= top - 1 and gap.end <= bottom + 1]
+    widest = max(inside, key=lambda gap: gap.end - gap.start, default=None)
+    middle = (widest.start + widest.end) / 2 if widest is not None else (top + bottom) / 2
+    words_x, classes = (x + 14, "") if stall.lane == CLIENT else (x - 14, "end")
+    yield svg.text(words_x, middle - 3, stall.words, f"strong halo {classes}".strip())
+    yield svg.text(words_x, middle + 13, kind.words, f"halo {classes}".strip())
+    yield svg.path(kind.shape, f"k-{kind.name} mark", x, middle)
+
+
+def _spans(marks: Sequence[Mark], spots: dict[int, float], layout: _Layout) -> Iterator[str]:
+    """Long calls, each a bar beside its lane; of too many the outer ones lie over each other."""
+    used = {CLIENT: 0, SERVER: 0, BETWEEN: 0}
+    for at, mark in enumerate(marks):
+        if mark.until_ns is None or mark.is_packet or mark.lane == BETWEEN:
+            continue
+        track = min(used[mark.lane], _TRACKS - 1)
+        used[mark.lane] += 1
+        away = 12 + _TRACK * track
+        x = layout.x[mark.lane] + (-away - 3 if mark.lane == CLIENT else away)
+        end = layout.axis.at(mark.until_ns)
+        yield svg.group([svg.rect(x, spots[at], 3, max(end - spots[at], 2), "span", 1)], mark.title)
+
+
+def _mark(mark: Mark, y: float, layout: _Layout) -> str:
+    time = f"{'~' if mark.unsure else ''}{format_ms(mark.at_ns)}"
+    parts = [svg.text(_TIMES, y + 4, time, "dim end")]
+    weight = "strong" if mark.evidence else ""
+    if mark.is_packet and mark.lane != BETWEEN:
+        parts += _arrow(mark, y, layout, weight)
+    elif mark.lane == BETWEEN:
+        parts.append(_sign(mark, layout.x[BETWEEN], y))
+        parts.append(svg.text(layout.x[BETWEEN] + 10, y + 4, svg.fitted(mark.label, _APART / 2 - 16), "halo"))
+    else:
+        x = layout.x[mark.lane]
+        away = _tracks_away(mark.lane, layout)
+        parts.append(_sign(mark, x, y))
+        said = svg.fitted(mark.label, _BESIDE, mark.evidence)
+        if mark.lane == CLIENT:
+            parts.append(svg.text(x - away, y + 4, said, f"{weight} halo end".strip()))
+        else:
+            parts.append(svg.text(x + away, y + 4, said, f"{weight} halo".strip()))
+    return svg.group(parts, mark.title, "m")
+
+
+def _sign(mark: Mark, x: float, y: float) -> str:
+    """A letter for a line of a log, a dot for a call."""
+    return svg.path(_ENVELOPE, "log", x, y) if mark.is_log else svg.path(_DOT, "dot", x, y)
+
+
+def _tracks_away(lane: str, layout: _Layout) -> float:
+    if lane == CLIENT:
+        return layout.x[CLIENT] - _TIMES - 8 - layout.beside[CLIENT]
+    return layout.width - 8 - layout.beside[SERVER] - layout.x[SERVER]
+
+
+def _arrow(mark: Mark, y: float, layout: _Layout, weight: str) -> list[str]:
+    where = svg.fitted(mark.place, _APART / 2)
+    said = svg.fitted(mark.label, _APART - 2 * _ASIDE - 20 - svg.width_of(where), mark.evidence)
+    parts = [*_level(mark.lane, y, layout, "arrow")]
+    parts.append(svg.text(layout.x[BETWEEN] - _ASIDE / 2, y - 4, said, f"{weight} halo mid".strip(), where))
+    if mark.until_ns is not None:
+        parts += _level(mark.lane, layout.axis.at(mark.until_ns), layout, "arrow again")
+    return parts
+
+
+def _level(lane: str, y: float, layout: _Layout, classes: str) -> tuple[str, str]:
+    left, right = layout.x[CLIENT], layout.x[SERVER]
+    if lane == CLIENT:
+        return svg.line(left, y, right - 9, y, classes), svg.path("M0 0L-9-4V4z", "head", right - 1, y)
+    return svg.line(left + 9, y, right, y, classes), svg.path("M0 0L9-4V4z", "head", left + 1, y)

@@ -1,0 +1,92 @@
+"""A timeline from what a row of the report itself has: its events, and the lines of logs about it.
+
+For flows whose packets are not read once more, and for captures that cannot be: pipes.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from pcapstall.report.model import EVENTS, EventReport, FlowReport, Report
+from pcapstall.report.places import short_names
+from pcapstall.report.timeline import Timeline, TimelineRow
+
+_WORDS: Final = {
+    "syn": "SYN",
+    "syn_ack": "SYN-ACK",
+    "ack": "ACK: connected",
+    "client_hello_first": "ClientHello begins",
+    "client_hello_last": "ClientHello complete",
+    "client_hello_acked": "ClientHello acknowledged",
+    "hello_retry": "HelloRetryRequest",
+    "client_hello2_first": "second ClientHello begins",
+    "client_hello2_last": "second ClientHello complete",
+    "server_hello_first": "ServerHello begins",
+    "server_hello_last": "ServerHello complete",
+    "server_flight_last": "server's flight complete",
+    "client_finished": "client's Finished",
+    "client_app_data": "client's first data",
+    "server_app_data": "server's first data",
+    "client_alert": "Alert",
+    "server_alert": "Alert",
+    "client_fin": "FIN",
+    "server_fin": "FIN",
+    "client_rst": "RST",
+    "server_rst": "RST",
+}
+_FROM_SERVER: Final = frozenset(("syn_ack", "client_hello_acked", "hello_retry"))
+_MESSAGES: Final = ("ClientHello", "second ClientHello", "ServerHello")
+
+
+def sketch_of(report: Report, flow: FlowReport) -> Timeline:
+    """The events of ``flow`` and the log lines about it, in one order."""
+    logs = flow.logs or []
+    zero = flow.events.get("syn") or min(filter(None, flow.events.values()), key=lambda event: event.ns, default=None)
+    zero_ns = zero.ns if zero is not None else report.t0_ns
+    rows = [*_packets(flow, zero_ns), *_log_lines(report, flow)]
+    rows.sort(key=lambda row: row.ns)
+    numbered = [replace(row, id=number) for number, row in enumerate(rows, 1)]
+    return Timeline(report, flow, zero_ns, numbered, False, [], [line for line in logs if line.ns is None])
+
+
+def _packets(flow: FlowReport, zero_ns: int) -> list[TimelineRow]:
+    found: dict[tuple[int, int], tuple[EventReport, str, list[str]]] = {}
+    for name in EVENTS:
+        event = flow.events.get(name)
+        if event is not None:
+            side = "server" if name.startswith("server_") or name in _FROM_SERVER else "client"
+            found.setdefault((event.file, event.frame), (event, side, []))[2].append(_WORDS[name])
+    cited = {(fact.file, frame) for fact in flow.evidence for frame in fact.frames}
+    rows = []
+    for place, (event, side, names) in found.items():
+        row = _row(event.ns, event.ns - zero_ns, "packet", side, ", ".join(dict.fromkeys(_merged(names))), side)
+        rows.append(replace(row, error_ns=0, evidence=place in cited, frames=[event.frame], file=event.file))
+    return rows
+
+
+def _merged(names: list[str]) -> list[str]:
+    """One name for a message that begins and ends in the same packet."""
+    for message in _MESSAGES:
+        begins, complete = f"{message} begins", f"{message} complete"
+        if begins in names and complete in names:
+            names[names.index(begins)] = message
+            names.remove(complete)
+    return names
+
+
+def _log_lines(report: Report, flow: FlowReport) -> list[TimelineRow]:
+    labels = {log.file: log.label for log in report.logs}
+    names = short_names(labels)
+    rows = []
+    for line in flow.logs or []:
+        if line.ns is None or line.since_syn_ns is None:
+            continue
+        file = line.where.rpartition(":")[0]
+        label = labels.get(file)
+        side = label if label in ("client", "server") else ""
+        row = _row(line.ns, line.since_syn_ns, "log", side, "logs", names.get(file, file))
+        rows.append(replace(row, error_ns=line.error_ns, remark=line.text, lines=[line.where]))
+    return rows
+
+
+def _row(ns: int, since_ns: int, source: str, side: str, event: str, actor: str) -> TimelineRow:
+    return TimelineRow(0, ns, since_ns, None, False, None, 1, source, side, event, actor, "", False, [], None, [])

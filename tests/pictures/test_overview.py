@@ -1,0 +1,123 @@
+from factories import event, flow, healthy, refused, report, silent_client, slow_server, ticket
+from picture_support import STALLED, analysed, read, texts, titles
+
+from pcapstall.core.times import MS, SECOND
+from pcapstall.report.pictures import ecdf, overview
+from pcapstall.report.pictures.spread import SERVERS_MAX, Spread
+from pcapstall.report.prose import worst_first
+
+T0 = 1_621_450_142_123_456_000
+
+
+def stalled(number, start_ns, length_ns, cause="client_process"):
+    return silent_client(number)._replace(
+        events=silent_client().events | {"syn": event(start_ns, number)},
+        intervals_ns=silent_client().intervals_ns | {"ack_ch": length_ns},
+        cause=cause,
+    )
+
+
+def spread_of(count, servers=3):
+    spread = Spread()
+    for at in range(count):
+        lengths = {"ack_ch": (1 + at % 977) * MS, "syn_synack": (1 + at % 13) * MS}
+        spread.add(T0 + at * MS, f"10.0.0.{at % servers}:443", lengths)
+    return spread
+
+
+def test_golden(golden) -> None:
+    analysis = analysed(STALLED / "capture.pcap", pictures=True)
+    picture = overview.draw(worst_first(analysis.flows), analysis.spread)
+    golden("whole-capture.svg", picture.document())
+
+
+def test_every_flow_is_a_mark_and_the_legend_counts_them() -> None:
+    root = read(overview.draw(worst_first(ticket().flows), spread_of(10)))
+    lines = texts(root)
+    assert "client process (1)" in lines
+    assert "no stall (10)" in lines
+    assert any(title.startswith("Flow 6, ") and "ack_ch 52.1 s, client process" in title for title in titles(root))
+
+
+def test_what_ended_at_one_moment_ends_at_one_edge() -> None:
+    flows = [stalled(at, at * SECOND, (20 - at) * SECOND) for at in range(1, 9)]
+    text = overview.draw(flows, Spread()).document()
+    ends = {part.split("H")[1].split("m")[0] for part in text.split('whisker l-client_process" d="')[1:]}
+    assert len(ends) == 1
+
+
+def test_an_open_interval_is_an_arrow() -> None:
+    one = slow_server()._replace(events=slow_server().events | {"syn": event(0, 1)})
+    assert "M0-7V-15" in overview.draw([one], Spread()).document()
+    assert "M0-7V-15" not in overview.draw([stalled(1, 0, SECOND)], Spread()).document()
+
+
+def test_flows_without_a_length_are_beside_the_scale() -> None:
+    one = refused()._replace(events=refused().events | {"syn": event(0, 1)})
+    assert "none" in texts(read(overview.draw([one], Spread())))
+
+
+def test_marks_lead_to_their_stories_where_there_are_any() -> None:
+    flows = [stalled(4, 0, SECOND)]
+    assert '<a href="#flow-4"' in overview.draw(flows, Spread(), linked=True).element()
+    assert "href" not in overview.draw(flows, Spread()).element()
+
+
+def test_very_many_flows_are_a_small_picture() -> None:
+    causes = ("client_process", "network", "unknown")
+    flows = [stalled(at, at * MS, SECOND + at * MS, causes[at % 3]) for at in range(1, 5000)]
+    text = overview.draw(flows, spread_of(100_000)).document()
+    assert len(text) < 600_000
+    assert "no stall (100000)" in text
+
+
+def test_nothing_is_no_picture() -> None:
+    assert overview.draw([], Spread()) is None
+    assert overview.draw([flow(1)], Spread()) is None
+    assert ecdf.draw(Spread()) is None
+    assert ecdf.draw(Spread().with_flows(healthy(2))) is None
+
+
+def test_a_line_climbs_from_none_to_all() -> None:
+    root = read(ecdf.draw(Spread().with_flows(healthy(40))))
+    assert [title for title in titles(root) if title.startswith("10.40.42.129:8086: 40 flows, half within")]
+    lines = [node.get("d") for node in root.iter("{http://www.w3.org/2000/svg}path") if node.get("class") == "step s0"]
+    assert len(lines) == 5  # a sample beside its name, and each step
+    for d in lines[1:]:
+        heights = [float(part.split("H")[0]) for part in d.split("V")[1:]]
+        assert heights == sorted(heights, reverse=True)
+        assert heights[-1] == 34
+
+
+def test_the_busiest_servers_have_lines() -> None:
+    spread = spread_of(90, servers=9)
+    spread.add(T0, "10.0.0.99:443", {"ack_ch": MS})
+    for _ in range(30):
+        spread.add(T0, "10.0.0.8:443", {"ack_ch": MS})
+    lines = texts(read(ecdf.draw(spread)))
+    assert lines[1] == "10.0.0.8:443, 40 flows"
+    assert sum("flows" in line and ":443" in line for line in lines) == 6
+
+
+def test_a_scan_of_a_network_does_not_fill_the_memory() -> None:
+    spread = spread_of(SERVERS_MAX + 500, servers=SERVERS_MAX + 500)
+    assert len(spread.servers) == SERVERS_MAX
+    assert len(spread.ack_ch_ns) == SERVERS_MAX + 500
+
+
+def test_flows_that_are_not_shown_are_dots_all_the_same() -> None:
+    shown = analysed(STALLED / "capture.pcap", all_flows=True, pictures=True)
+    hidden = analysed(STALLED / "capture.pcap", pictures=True)
+    assert (len(shown.spread.ack_ch_ns), len(list(shown.flows))) == (0, 11)
+    assert (len(hidden.spread.ack_ch_ns), len(list(hidden.flows))) == (10, 1)
+    whole = [analysis.spread.with_flows(analysis.flows) for analysis in (shown, hidden)]
+    assert sorted(whole[0].ack_ch_ns) == sorted(whole[1].ack_ch_ns)
+    assert sorted(whole[0].starts_ns) == sorted(whole[1].starts_ns)
+    assert {name: {step: sorted(v) for step, v in s.items()} for name, s in whole[0].servers.items()} == {
+        name: {step: sorted(v) for step, v in s.items()} for name, s in whole[1].servers.items()
+    }
+    assert analysed(STALLED / "capture.pcap").spread is None
+
+
+def test_the_report_of_the_factories_is_drawn() -> None:
+    assert overview.draw(worst_first(report().flows), Spread()) is None
