@@ -7,11 +7,13 @@ import sys
 
 import click
 
+from pcapstall.capture.source import Stop
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.inputs import check_inputs
 from pcapstall.cli.reading import exit_code, how_to_read, read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
+from pcapstall.pipeline import Analysis
 from pcapstall.pipeline.given import parse_given
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
@@ -78,14 +80,26 @@ def command(
     parsed_logs = [parse_given(log) for log in logs]
     destination.check(output, [*captures, *(given.path for given in (*parsed_straces, *parsed_logs))])
     everything = all_flows or row is not None or format_name in STREAMED
+    pictured: list[Analysis] = []
+
+    def draw(analysis: Analysis, stop: Stop) -> None:
+        from pcapstall.pipeline.pictures import with_timelines
+
+        stages("reading the worst flows once more")
+        pictured.append(with_timelines(analysis, captures, keep, stop))
+
+    is_page = format_name == "html" and row is None
     analysis = read(
         captures,
         how._replace(
             all_flows=everything or keep is not None or conditions.reads_flows,
             straces=parsed_straces,
             logs=parsed_logs,
+            pictures=is_page,
         ),
+        draw if is_page else None,
     )
+    analysis = pictured[0] if pictured else analysis
     analysis = select(analysis, keep, conditions, everything, filter_text)
     for error in analysis.unreadable:
         destination.complain(error)

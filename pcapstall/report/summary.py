@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TextIO
 
 from pcapstall.core.counts import several
-from pcapstall.report import to_html, to_jira, to_markdown, to_table
+from pcapstall.report import page, to_jira, to_markdown, to_table
 from pcapstall.report.flow_grid import LEGENDS
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
 from pcapstall.report.markup import Markup, grid_lines
@@ -149,12 +149,12 @@ def _markup(rows: Sequence[SummaryRow], by: str, markup: Markup) -> Iterator[str
 
 
 def _html(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:
-    yield from to_html.page_start("TLS handshakes in percentiles")
-    yield f"<h1>{to_html.escape(headline(rows, by))}</h1>"
+    yield from page.page_start("TLS handshakes in percentiles")
+    yield f"<h1>{page.escape(headline(rows, by))}</h1>"
     for grid in _grids(rows, by):
-        yield from to_html.table_lines(grid, set())
-    yield f'<p class="dim">{to_html.escape(_unit(rows))}</p>'
-    yield "</body></html>"
+        yield from page.table_lines(grid, set(), sortable=True)
+    yield f'<p class="dim">{page.escape(_unit(rows))}</p>'
+    yield from page.page_end()
 
 
 def _grids(rows: Sequence[SummaryRow], by: str) -> list[Grid]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TextIO
 
-from pcapstall.report import prose, to_html, to_jira, to_json, to_markdown
+from pcapstall.report import page, prose, to_html, to_jira, to_json, to_markdown
 from pcapstall.report.markup import Markup
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import parse_format
@@ -109,28 +109,17 @@ def _jira(timeline: Timeline, _options: RenderOptions) -> Iterator[str]:
 
 
 def _html(timeline: Timeline, _options: RenderOptions) -> Iterator[str]:
-    escape = to_html.escape
-    yield from to_html.page_start(f"Timeline of flow {timeline.flow.id}")
+    escape = page.escape
+    yield from page.page_start(f"Timeline of flow {timeline.flow.id}")
     kind = "stalled" if timeline.flow.stalled else "failed" if timeline.flow.failed else "fine"
     yield f'<h1 class="{kind}">{escape(headline(timeline))}</h1>'
-    for fact in _about(timeline):
-        yield f'<p class="dim">{escape(fact)}</p>'
-    yield "<table><thead><tr>" + "".join(f"<th>{name}</th>" for name in NAMES) + "</tr></thead><tbody>"
-    for texts in cells(timeline):
-        yield (
-            "<tr>"
-            + "".join(
-                f'<td class="right">{escape(text)}</td>' if name in RIGHT else f"<td>{escape(text)}</td>"
-                for name, text in zip(NAMES, texts, strict=True)
-            )
-            + "</tr>"
-        )
-    yield "</tbody></table>"
+    yield from to_html.fact_lines([*prose.what_was_read(timeline.report), *timeline.notices])
+    yield from to_html.timeline_lines(timeline, is_open=True)
     yield f'<p class="dim">{escape(legend(timeline))}</p>'
     lines = untimed(timeline)
     if lines:
         yield f"<p>{escape(UNTIMED_TITLE)}</p><ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
-    yield "</body></html>"
+    yield from page.page_end()
 
 
 _PAGES: Final[dict[str, Callable[[Timeline, RenderOptions], Iterator[str]]]] = {

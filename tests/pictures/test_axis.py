@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +26,7 @@ def test_the_order_of_times_is_the_order_of_places(rooms) -> None:
     assert min(axis.spots) >= 100.0
     for (ns, _), spot in zip(rooms, axis.spots, strict=True):
         assert spot <= axis.at(ns) + 1e-6
-    middles = [(before + after) // 2 for (before, _), (after, _) in zip(rooms, rooms[1:], strict=False)]
+    middles = [(before + after) // 2 for (before, _), (after, _) in pairwise(rooms)]
     places = [axis.at(ns) for ns in sorted([ns for ns, _ in rooms] + middles)]
     assert places == sorted(places)
 

@@ -1,12 +1,15 @@
+import base64
+import hashlib
+import html
 import io
 import re
 from html.parser import HTMLParser
 
 import pytest
-from factories import clean, hostile, report, silent_client, ticket
+from factories import capture, clean, healthy, hostile, report, silent_client, strace, ticket
 
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.to_html import render
+from pcapstall.report.to_html import PICTURED, render
 
 VOID = {"meta"}
 
@@ -53,12 +56,46 @@ def test_the_page_is_well_formed_and_fetches_and_runs_nothing(make):
     page = Page(rendered(make()))
     assert set(page.tags) <= {
         "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "div", "table", "thead", "tbody", "tr", "th",
-        "td", "a", "code", "article", "ul", "li", "b", "span",
+        "td", "a", "code", "article", "ul", "li", "b", "span", "figure", "figcaption", "details", "summary", "script",
+        "svg", "g", "path", "rect", "text", "tspan",
     }  # fmt: skip
     assert {name for name, _ in page.attributes} <= {
-        "lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "title",
+        "lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "title", "tabindex", "role",
+        "aria-label", "viewbox", "width", "height", "x", "y", "d", "dx", "rx", "transform",
     }  # fmt: skip
     assert all(value.startswith("#flow-") for name, value in page.attributes if name == "href")
+
+
+@pytest.mark.parametrize("make", [ticket, hostile])
+def test_the_policy_allows_the_page_its_own_style_and_script_and_nothing_else(make):
+    text = rendered(make())
+    policy = html.unescape(re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1])
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules.keys() == {"default-src", "style-src", "script-src", "base-uri", "form-action"}
+    for tag in ("style", "script"):
+        (body,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        allowed = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        assert rules[f"{tag}-src"] == f"'sha256-{allowed}'"
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    assert not [name for name, _ in Page(text).attributes if name == "style" or name.startswith("on")]
+
+
+def test_the_worst_verdicts_have_a_picture():
+    many = [silent_client(number) for number in range(1, PICTURED + 10)]
+    assert (
+        rendered(report(many)).count('<svg class="ps"') == PICTURED + 2
+    )  # besides the whole capture and the distributions
+    figures = re.findall(r"<figure.*?</figure>", rendered(report([silent_client()], healthy(1))), re.DOTALL)
+    assert len(figures) == 2
+    assert "Drawn from the events of the flow alone: pcapstall timeline --flow 6" in figures[1]
+
+
+def test_what_was_read_is_folded_but_for_warnings():
+    made = report([], healthy(3), straces=[strace()], captures=[capture(warnings=["its clock stepped back"])])
+    shown, _, folded = rendered(made).partition("<details>")
+    assert "its clock stepped back" in shown
+    assert "client.strace" in folded
+    assert "client.strace" not in shown
 
 
 def test_links_lead_to_stories():
@@ -78,15 +115,16 @@ def test_every_verdict_is_on_the_page():
 
 def test_outside_text_is_text():
     text = rendered(hostile())
-    assert "<script" not in text
+    assert text.count("<script") == 1
     assert "\x1b" not in text
     text.encode("utf-8")
     assert "<script>alert(1)</script>" in "".join(Page(text).text)
 
 
 def test_both_color_schemes_have_every_color():
-    text = rendered(clean())
-    light, dark = re.search(r":root \{(.*?)\}.*?:root \{(.*?)\}", text, re.DOTALL).groups()
-    names = set(re.findall(r"--[a-z-]+(?=:)", light))
-    assert set(re.findall(r"--[a-z-]+(?=:)", dark)) == names
-    assert set(re.findall(r"var\((--[a-z-]+)\)", text)) == names
+    text = rendered(clean()).partition(".ps text")[0]
+    blocks = re.findall(r":root \{(.*?)\}", text, re.DOTALL)
+    light, dark, printed = [set(re.findall(r"(--[a-z-]+):", block)) for block in blocks[:3]]
+    assert light == dark
+    assert printed <= light
+    assert set(re.findall(r"var\((--(?!ps-)[a-z-]+)\)", text)) == light
