@@ -120,7 +120,7 @@ def test_in_markup_the_thread_that_had_to_act_is_marked_and_nothing_acts(wanted:
     text = told([BLOCKED, nasty], wanted)
     assert {"markdown": "| **107**", "jira": "|*107*|", "html": '<td class="bad">107</td>'}[wanted] in text
     if wanted == "html":
-        assert "<script" not in text
+        assert text.count("<script") == 1, "its own"
     else:
         last = next(line for line in text.splitlines() if line.startswith(("| 7 ", "|7 ")))
         assert len(re.findall(r"(?<!\\)\|", last)) == 10
