@@ -10,6 +10,7 @@ from typing import Final
 from pcapstall.core.frames import file_of
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.capture_point import Point
+from pcapstall.diagnose.clock_steps import LEAST_NS, HostClocks, clocks_in
 from pcapstall.diagnose.clocks import Clocks
 from pcapstall.diagnose.dns import DnsLog
 from pcapstall.diagnose.intervals import Intervals
@@ -29,12 +30,14 @@ from pcapstall.diagnose.segments import History, Seg
 from pcapstall.diagnose.sight import misses_bytes
 from pcapstall.diagnose.ticks import measured_rate
 from pcapstall.diagnose.tls_ports import TLS_PORTS
+from pcapstall.diagnose.unseen import goes_back, misses_first_copies
 from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
 from pcapstall.flows.flow import FLAG_NOTES_CUT, FLAG_TLS_DUE, Flow
 from pcapstall.wire.preamble import SERVER_FIRST_PORTS
 from pcapstall.wire.tls_reader import NEVER
 from pcapstall.wire.unread import Unread, UnreadPackets
 
+STEADY_CLOCK: Final = "a capture whose clock did not step"
 _SPANS: Final = {
     "syn_synack": ("syn", "syn_ack"),
     "synack_ack": ("syn_ack", "ack"),
@@ -141,8 +144,37 @@ class Case:
 
     @property
     def lacks_packets(self) -> bool:
-        """Whether bytes that a side acknowledged, or had by SACK, are not in the capture."""
-        return misses_bytes(self.flow.client()) or misses_bytes(self.flow.server()) or self.history.sacks_unseen()
+        """Whether bytes that a side acknowledged, or had by SACK, are not in the capture, or only a late copy is."""
+        return (
+            misses_bytes(self.flow.client())
+            or misses_bytes(self.flow.server())
+            or self.history.sacks_unseen()
+            or misses_first_copies(self.history)
+        )
+
+    @cached_property
+    def host_clocks(self) -> HostClocks:
+        """What the hosts' own clocks say of the stall."""
+        return clocks_in(self.history, self.start_ns, self.end_ns, self.tick_rate)
+
+    @property
+    def clock_is_doubtful(self) -> bool:
+        """Whether stamps of this connection may be off: they go back, the hosts' clocks do not bear out the stall, or
+        not the handshake that tells where the capture was taken."""
+        if goes_back(self.history) or (self.stalled is not None and self.host_clocks.casts_doubt):
+            return True
+        flow, pair = self.flow, self.pair
+        if not (flow.syn_ref and flow.syn_ack_ref and flow.ack_ref):
+            return False
+        return any(
+            smallest in (NEVER, end_ns - start_ns)
+            and end_ns - start_ns >= LEAST_NS
+            and clocks_in(self.history, start_ns, end_ns, self.tick_rate).casts_doubt
+            for smallest, start_ns, end_ns in (
+                (pair.syn_synack_ns, flow.syn_ns, flow.syn_ack_ns),
+                (pair.synack_ack_ns, flow.syn_ack_ns, flow.ack_ns),
+            )
+        )
 
     @property
     def is_doubtful(self) -> bool:
@@ -203,8 +235,12 @@ class Case:
             found.append((MEDIUM, "a capture that lacks no packets"))
         elif self.is_doubtful:
             found.append((MEDIUM, "a capture that dropped no packets and whose clock did not step"))
+        elif self.clock_is_doubtful:
+            found.append((MEDIUM, STEADY_CLOCK))
         if self.unread:
             found.append((MEDIUM, "a capture in which every packet between these hosts can be read"))
+        if self.stalled is not None and not self.history.segs:
+            found.append((MEDIUM, "a capture that holds the beginning of this connection"))
         if self.flow.flags & FLAG_NOTES_CUT:
             found.append((MEDIUM, "a capture of this connection alone"))
         if self.outcome.one_sided:

@@ -214,13 +214,17 @@ def server_endpoint(key: bytes) -> bytes:
 def own_round_trips(flow: Flow) -> tuple[i64, i64]:
     """The round trips to the server and to the client of one handshake with repeated segments; `NEVER` when unknown.
 
-    The SYN-ACK's TSecr tells which SYN it answers (RFC 7323 section 3.2), and an ACK answers a SYN-ACK at once.
+    A TSecr tells which SYN a SYN-ACK answers, and which SYN-ACK an ACK (RFC 7323 section 3.2): at once. Without one it
+    is taken to be the last.
     """
     to_server: i64 = NEVER
     to_client: i64 = NEVER
     syn_ns: i64 = -1
     syn_tsval: i64 = -1
     syn_ack_ns: i64 = -1
+    syn_ack_tsval: i64 = -1
+    first_ns: i64 = -1
+    first_tsval: i64 = -1
     for note in flow.notes():
         if note.kind == COPY or note.flags & RST != 0:
             continue
@@ -230,10 +234,17 @@ def own_round_trips(flow: Flow) -> tuple[i64, i64]:
                 syn_tsval = note.tsval
             elif syn_ack_ns >= 0:
                 if note.payload_len == 0:
-                    to_client = note.ns - syn_ack_ns
+                    if note.tsecr < 0 or note.tsecr == syn_ack_tsval:
+                        to_client = note.ns - syn_ack_ns
+                    elif note.tsecr == first_tsval:
+                        to_client = note.ns - first_ns
                 break
         elif note.flags & SYN != 0:
             syn_ack_ns = note.ns
+            syn_ack_tsval = note.tsval
+            if first_ns < 0:
+                first_ns = note.ns
+                first_tsval = note.tsval
             if syn_tsval >= 0 and note.tsecr == syn_tsval and note.ns - syn_ns < to_server:
                 to_server = note.ns - syn_ns
     return to_server, to_client

@@ -70,6 +70,29 @@ def fits_no_rate(first: Seg, last: Seg) -> bool:
     return nearest_rate(ticks * _SECOND / (last.ns - first.ns), _FIT) is None
 
 
+def lacking_ns(first: Seg, last: Seg, rate: int | None, cookie: bool = False) -> int | None:
+    """How much of the time here from ``first`` to ``last`` did not go by at their sender, beyond the error; 0 where its
+    timestamps agree, None where they do not tell.
+
+    Without a rate a clock of the usual one or a faster one agrees; a slower one is not recognised, since a step of the
+    clock here may look the same by accident. What fits no rate is told at the usual one. ``cookie``: ``first`` may be a
+    SYN-ACK.
+    """
+    here_ns = last.ns - first.ns
+    ticks = (last.tsval - first.tsval) & _MASK if cookie else ticks_between(first, last)
+    if ticks is None or ticks >= 1 << 31 or here_ns < APART_NS:
+        return None
+    if rate is None:
+        hz = ticks * _SECOND / here_ns
+        if hz >= (1 - _FIT) * USUAL_HZ:
+            return 0
+        if nearest_rate(hz, _FIT) is not None:
+            return None
+        rate = USUAL_HZ
+    there_ns = ticks * _SECOND // rate
+    return max(0, here_ns - there_ns - max(_SECOND // rate, here_ns // 20))
+
+
 def sender_gap(first: Seg, last: Seg, rate: int | None) -> tuple[int, int] | None:
     """How long it was at the sender between two of its segments, and the error of that: a tick, or 5%.
 

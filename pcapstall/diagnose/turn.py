@@ -21,6 +21,8 @@ LOST_BEFORE: Final = "lost_before"
 NOTHING: Final = "nothing"
 """Neither."""
 
+TRIPS_MIN: Final = 4
+"""A silence seen from afar is certain when it takes more round trips than this."""
 FIRST_RETRY_NS: Final = 200_000_000
 """The least retransmission timeout of Linux; it doubles each time. RFC 6298 asks for a second."""
 
@@ -118,6 +120,14 @@ def _clocks(case: Case, turn: Turn, segs: list[Seg], last: Seg | None) -> tuple[
     if gap is None:
         return None, 0, here_ns, rate is None and fits_no_rate(previous, last)
     return gap[0], gap[1], here_ns, False
+
+
+def is_own_time(case: Case, turn: Turn) -> bool:
+    """Whether the way to its side and back, where that lies in the turn, is known to be a small part of it."""
+    began = case.history.at(turn.start_ref)
+    if began is not None and began.from_client == turn.from_client:
+        return True
+    return 0 < TRIPS_MIN * case.way_ns(turn.from_client) < turn.end_ns - turn.start_ns
 
 
 def least_loss_ns(lost: int) -> int:

@@ -24,6 +24,8 @@ OUTCOMES: dict[str, str] = {
     "client-rejects/expected": f"client_rejected_likely, {E}",
     "client-rejects/expected_server": f"{E}, {E}",  # the server's tickets were on their way before the FIN came
     "client-waits-for-dns": f"{E}, {SLOW}",
+    "clock-set/expected": f"{E}, {E}, {SLOW}, {E} ch_sh, {SLOW}",
+    "clock-set/expected_server": f"{E}, {E}, {E}, {E}, {SLOW}",
     "defer-accept": f"{E}, {SLOW}",
     "detour/expected": f"{E}, {E}, {E} ch_ack, {E}",
     "detour/expected_server": f"{E}, {E}, {SLOW}, {E}",
@@ -48,6 +50,8 @@ OUTCOMES: dict[str, str] = {
     "middle/expected_server": f"{E}, {SLOW}, {E}",
     "midstream": "seen_midway established, seen_midway established, no_client_hello",
     "ml-kem-hello": f"{E}, {E}",
+    "missed-by-capture/expected": f"{E}, {E}",
+    "missed-by-capture/expected_server": f"{E}, {SLOW}",
     "mtu-black-hole/expected": f"{E}, no_server_hello ch_ack, client_gave_up ch_sh",
     "mtu-black-hole/expected_server": f"{E}, partial_client_hello ch_span, client_gave_up sh_cfin",
     "nagle": f"{E}, {E}",
@@ -110,13 +114,16 @@ POINTS: dict[str, set[str]] = {
 }
 """Capture points, where they are not just those that the file's name tells."""
 
+STEPPED = {"cause": "capture", "reason": "clock_step", "side": None, "confidence": "medium"}
 FACTS: dict[str, dict[int, dict[str, Any]]] = {
     "alert-unknown-ca": {2: {"alerts": 1}},
+    "clock-set/expected": {2: STEPPED, 3: STEPPED, 4: {"reason": "client_silent", "confidence": "high"}},
     "gre": {0: {"tunnel": "gre"}, 1: {"tunnel": "gre"}},
     "http-connect": {2: {"preamble": "http_connect"}},
     "icmp-prohibited/expected": {1: {"flags": None}},
     "ipv6": {2: {"server": "[2001:db8:42::129]:443"}},
     "late-banner": {2: {"preamble": "smtp_starttls"}},
+    "missed-by-capture/expected_server": {1: {"cause": "capture", "reason": "missed_by_capture", "side": None}},
     "postgresql-sslrequest": {0: {"preamble": "postgresql"}, 1: {"preamble": "postgresql"}},
     "proxy-protocol": {0: {"preamble": "proxy_v1"}, 1: {"preamble": "proxy_v2"}},
     "resumption-and-early-data": {
@@ -160,6 +167,12 @@ LENGTHS_MS: dict[str, dict[int, dict[str, tuple[int, int]]]] = {
 }
 """How long the READMEs say something took, closed or open, in ms: at least, less than."""
 
+MISSED = {"missed-by-capture/expected_server"}
+MISTRUSTED = {
+    **dict.fromkeys(("snaplen-96/expected", "snaplen-96/expected_server"), "cut_packets"),
+    **dict.fromkeys(MISSED, "packets_missed"),
+}
+"""Captures that are not to be believed in all."""
 COPIED = {"any-interface-copies/expected"}
 """Captures that hold packets more than once."""
 
@@ -231,10 +244,9 @@ def test_alerts_are_in_the_order_of_time(name: str) -> None:
 
 @pytest.mark.parametrize("name", cases("trust", LABELS))
 def test_what_is_mistrusted(name: str) -> None:
-    expected = "cut_packets" if name.startswith("snaplen-96/") else "trustworthy"
     captures = golden.report(WANTED[PATHS[name]])["captures"]
-    assert {capture["trust"] for capture in captures} == {expected}
-    assert not any("warnings" in capture for capture in captures)
+    assert {capture["trust"] for capture in captures} == {MISTRUSTED.get(name, "trustworthy")}
+    assert any("warnings" in capture for capture in captures) == (name in MISSED)
 
 
 @pytest.mark.parametrize("name", [name for name in LABELS if of(FACTS, name)])

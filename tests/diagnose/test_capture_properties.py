@@ -5,7 +5,7 @@ conversations is in `test_properties`.
 """
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import copy
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from test_properties import PARTY, check_manners, essence
-from wire_support import readdress, reports, segments_of
+from wire_support import MS, readdress, reports, segments_of
 
 from pcapstall.pipeline import Options, analyse
 from pcapstall.report.model import FlowReport
@@ -73,6 +73,40 @@ def test_nor_does_one_that_began_late(path: Path, start: float, end: float) -> N
         final = finals.get((row.client, row.server))
         if row.confidence == "high" and final is not None and final.stalled == row.stalled:
             assert final.cause == "unknown" or party(row) == party(final)
+
+
+def faulty(path: Path, found: Iterable[Segment]) -> Iterator[tuple[FlowReport, list[FlowReport]]]:
+    """The rows of a capture with faults that are of high confidence, and what the whole one says of those endpoints."""
+    finals: dict[frozenset[str], list[FlowReport]] = {}
+    for row in whole(path).values():
+        finals.setdefault(frozenset((row.client, row.server)), []).append(row)
+    for row in reports(found):
+        check_manners(row)
+        if row.confidence == "high" and party(row) is not None:
+            yield row, finals[frozenset((row.client, row.server))]
+
+
+@given(st.sampled_from(PATHS), PARTS, st.integers(-60_000, 60_000))
+def test_a_clock_that_is_set_blames_nobody_for_certain(path: Path, part: float, step_ms: int) -> None:
+    found = segments(path)
+    for segment in found[int(part * len(found)) :]:
+        segment.ts_ns += step_ms * MS
+    for row, finals in faulty(path, found):
+        assert party(row) in map(party, finals), (row.stalled, row.verdict)
+
+
+@given(st.sampled_from(PATHS), PARTS, st.integers(50, 20_000), st.booleans())
+def test_nor_does_a_late_copy_of_what_the_capture_missed(path: Path, part: float, late_ms: int, missed: bool) -> None:
+    found = segments(path)
+    at = min(int(part * len(found)), len(found) - 1)
+    again = copy(found[at])
+    again.ts_ns += late_ms * MS
+    if missed:
+        del found[at]
+    found.append(again)
+    found.sort(key=lambda segment: segment.ts_ns)
+    for row, finals in faulty(path, found):
+        assert party(row) in map(party, finals), (row.stalled, row.verdict)
 
 
 @given(st.sampled_from(PATHS), st.integers(-(10**17), 10**17))

@@ -42,6 +42,11 @@ VERDICTS: dict[str, list[tuple[str, str, str, str]]] = {
     "client-hello-lost": [("41001", "network_to_server", "client_hello_loss", "high")],
     "client-rejects": [("52662", "client_process", "client_rejected_likely", "medium")],
     "client-waits-for-dns": [("49360", "client_process", "client_silent", "high")],
+    "clock-set": [
+        ("41001", "capture", "clock_step", "medium"),
+        ("41002", "capture", "clock_step", "medium"),
+        ("41003", "client_process", "client_silent", "high"),
+    ],
     "defer-accept": [("41001", "client_process", "client_silent", "high")],
     "detour": [("41001", "network_to_server", "high_rtt", "high")],
     "gre": [("60368", "client_process", "client_silent", "high")],
@@ -62,6 +67,7 @@ VERDICTS: dict[str, list[tuple[str, str, str, str]]] = {
     ],
     "late-banner": [("52280", "server_process", "await_server", "high")],
     # The mirror port is 15 ms from the client: what is before it may be anybody's there.
+    "missed-by-capture": [("41001", "capture", "missed_by_capture", "medium")],
     "middle": [
         ("58630", "client_process", "client_silent", "medium"),
         ("41001", "network_to_server", "syn_loss", "high"),

@@ -35,7 +35,7 @@ class Delivery:
     through: int | None
     """Which copy that segment answers, from 0; None when it does not say."""
     had_arrived: bool
-    """A duplicate SACK says that an earlier copy had arrived."""
+    """A duplicate SACK says that an earlier copy had arrived, or the TSecr that one did which is not in the capture."""
     sacked: bool
     """Later bytes had arrived, by SACK."""
     waited_ns: int
@@ -69,10 +69,17 @@ def delivery_of(case: Case) -> Delivery | None:
         stamps = [seg.tsval for seg in copies]
         if final.tsecr in stamps and -1 not in stamps:
             through = stamps.index(final.tsecr)
-        had_arrived = final.is_duplicate_sack
+        had_arrived = final.is_duplicate_sack or _answers_earlier(final, copies[0], case.history.of(sender))
     sacked = any(left > begin for seg in meanwhile for left, _ in seg.sacks)
     waited_ns = until_ns - case.start_ns
     return Delivery(sender, begin, copies, meanwhile, final, through, had_arrived, sacked, waited_ns)
+
+
+def _answers_earlier(final: Seg, first: Seg, sent: list[Seg]) -> bool:
+    """Whether an ACK answers, by its TSecr, something sent before the first copy that the capture does not have."""
+    if final.tsecr < 0 or first.tsval < 0 or any(seg.tsval == final.tsecr for seg in sent):
+        return False
+    return 0 < (first.tsval - final.tsecr) & 0xFFFF_FFFF < 1 << 31
 
 
 def _acknowledged(case: Case) -> tuple[int, int]:

@@ -27,6 +27,7 @@ _TURNS: Final = (*HELLO_WAIT, *ANSWER_WAIT, "sh_cfin")
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("clock_step", STALL_NAMES, windows.clock_step),
+    Rule("missed_by_capture", STALL_NAMES, windows.missed_by_capture),
     Rule("high_rtt", _ROUND_TRIPS, slow_path.high_rtt),
     # the TCP handshake
     Rule("syn_ack_loss", ("syn_synack",), handshake.syn_ack_loss),

@@ -148,7 +148,10 @@ def exchange(case: Case) -> list[Seg]:
     seen = {True: 0, False: 0}
     said: list[Seg] = []
     for seg in case.history.segs:
-        if not seg.has_data or seg.ns < case.start_ns or seg.ns >= case.end_ns or seg.ref == case.end_ref:
+        if seg.ref == case.end_ref:
+            # Where stamps go back, what came later is not earlier.
+            break
+        if not seg.has_data or seg.ns < case.start_ns or seg.ns >= case.end_ns:
             continue
         if seg.end > seen[seg.from_client]:
             seen[seg.from_client] = seg.end

@@ -21,7 +21,7 @@ from pcapstall.diagnose.rules.base import (
 from pcapstall.diagnose.rules.turns import NO_TURN, Owed, owed
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
-from pcapstall.diagnose.turn import CAPTURED_THERE, IDS_RUN_ON, LOST_BEFORE, Proof, most_loss_ns, prove
+from pcapstall.diagnose.turn import CAPTURED_THERE, IDS_RUN_ON, LOST_BEFORE, Proof, is_own_time, most_loss_ns, prove
 from pcapstall.diagnose.verdict import (
     CLIENT_PROCESS,
     HIGH,
@@ -102,7 +102,7 @@ def silent_by_ids(case: Case) -> Judgement:
             f"here {span(proof.here_ns)}.",
             refs(proof.last.ref),
         )
-    confidence = HIGH if certain else MEDIUM
+    confidence = HIGH if certain and is_own_time(case, turn.turn) else MEDIUM
     return _late(case, turn, confidence, [_id_fact(turn, proof), clock, *_context(case, turn)], capture_at(turn.side))
 
 

@@ -1,15 +1,17 @@
-"""Rules for what a kernel holds back for the other one: a closed window, Nagle's algorithm, a clock that stepped.
+"""Rules for what a kernel holds back for the other one, and for what the capture itself got wrong.
 
 Here the capture shows the reason itself, wherever it was taken.
 """
 
 from typing import Final
 
-from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.case import STEADY_CLOCK, Case
+from pcapstall.diagnose.clock_steps import Lapse
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import AT_CLIENT, Judgement, conclude, refs, span
 from pcapstall.diagnose.rules.turns import NO_TURN, owed
 from pcapstall.diagnose.split import split
+from pcapstall.diagnose.unseen import acknowledged_before
 from pcapstall.diagnose.verdict import (
     CAPTURE,
     CLIENT_KERNEL,
@@ -22,6 +24,7 @@ from pcapstall.diagnose.verdict import (
     SERVER_PROCESS,
     UNKNOWN,
     Fact,
+    side_of,
 )
 
 DAY_NS: Final = 86_400_000_000_000
@@ -33,9 +36,24 @@ _SHORT: Final = 500_000_000
 
 
 def clock_step(case: Case) -> Judgement:
-    """No handshake stalls for days: the clock of the capture was set."""
+    """The time did not go by at the hosts, or no handshake stalls for so long: the clock of the capture was set."""
+    clocks = case.host_clocks
+    lapse = clocks.step(case.at_client, case.at_server)
+    if lapse is not None:
+        side = side_of(lapse.before.from_client)
+        return conclude(
+            case,
+            CAPTURE,
+            "clock_step",
+            MEDIUM,
+            f"the capture's clock was set forward while it ran, by {span(lapse.lacking_ns)} or more: the "
+            f"{span(case.length_ns)} did not go by at the {side}",
+            [_lapse_fact(one) for one in clocks.lapses],
+            STEADY_CLOCK,
+            split(case.start_ns, case.end_ns, [(case.end_ns - lapse.lacking_ns, UNKNOWN)], CAPTURE),
+        )
     if case.length_ns <= DAY_NS:
-        return "the stall is shorter than a day"
+        return "the stall is shorter than a day, and no clock of a host contradicts it"
     return conclude(
         case,
         CAPTURE,
@@ -43,9 +61,51 @@ def clock_step(case: Case) -> Judgement:
         LOW,
         f"the capture's clock seems to have stepped: {span(case.length_ns)} lie between two segments of a handshake",
         [Fact("The stamps of these frames.", refs(case.start_ref, case.end_ref))],
-        "a capture whose clock did not step",
+        STEADY_CLOCK,
         split(case.start_ns, case.end_ns, (), CAPTURE),
     )
+
+
+def _lapse_fact(lapse: Lapse) -> Fact:
+    return Fact(
+        f"Between these segments of the {side_of(lapse.before.from_client)} its TCP timestamps went on by "
+        f"{lapse.ticks}, which is not what {span(lapse.after.ns - lapse.before.ns)} make.",
+        refs(lapse.before.ref, lapse.after.ref),
+    )
+
+
+def missed_by_capture(case: Case) -> Judgement:
+    """What was waited for had been acknowledged long before the first copy that the capture has."""
+    last = case.history.at(case.end_ref) if case.end_ref else None
+    if last is None:
+        return "what ended the stall was not seen, or not noted"
+    known = acknowledged_before(case.history, last)
+    if known is None:
+        return "nothing shows that it had come before"
+    if 2 * (known.ns - case.start_ns) > case.length_ns:
+        return "most of the time had passed when it was acknowledged"
+    return conclude(
+        case,
+        CAPTURE,
+        "missed_by_capture",
+        MEDIUM,
+        f"the capture missed {_what(case)} when it came: the {side_of(known.from_client)} acknowledged it "
+        f"{span(last.ns - known.ns)} before the copy that is here, so the {span(case.length_ns)} are nobody's",
+        [
+            Fact(
+                f"The {side_of(known.from_client)} acknowledged what the {side_of(last.from_client)} sent before it is "
+                f"here.",
+                refs(known.ref, last.ref),
+            )
+        ],
+        "a capture that lacks no packets",
+        split(case.start_ns, case.end_ns, [(known.ns, UNKNOWN)], CAPTURE),
+    )
+
+
+def _what(case: Case) -> str:
+    turn = owed(case)
+    return turn.what if turn is not None else "what was waited for"
 
 
 def zero_window(case: Case) -> Judgement:

@@ -8,7 +8,6 @@ from typing import Final
 
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.case import Case
-from pcapstall.diagnose.segments import History
 from pcapstall.diagnose.two_ends.pairing import BY_RANDOM
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most, side_of, within
@@ -37,7 +36,7 @@ def _caps(case: Case, where: str, cause: str, decides: bool) -> list[tuple[str, 
     away = capture_point.SERVER if where == "client" else capture_point.CLIENT
     if case.point in (capture_point.MIDDLE, away) and cause.startswith(where):
         found.append((MEDIUM, f"a capture at the {where} itself"))
-    if case.lacks_packets or _acknowledges_unseen(case.history):
+    if case.lacks_packets:
         found.append((MEDIUM, f"a capture at the {where} that lacks no packets"))
     elif case.is_doubtful:
         found.append((MEDIUM, f"a capture at the {where} that dropped no packets and whose clock did not step"))
@@ -46,14 +45,3 @@ def _caps(case: Case, where: str, cause: str, decides: bool) -> list[tuple[str, 
     if decides and case.is_open and case.intervals.cut_by_capture:
         found.append((MEDIUM, "captures that go on until the connection ends"))
     return found
-
-
-def _acknowledges_unseen(history: History) -> bool:
-    """Whether bytes were acknowledged before their first copy that the capture has, which may come later."""
-    highest = {True: 0, False: 0}
-    for seg in history.segs:
-        # A FIN counts as a byte.
-        if seg.ack is not None and not seg.is_rst and seg.ack > highest[not seg.from_client] + 1:
-            return True
-        highest[seg.from_client] = max(highest[seg.from_client], seg.end)
-    return False

@@ -44,7 +44,7 @@ from pcapstall.flows.flow import RETRANSMISSION
 
 _AT_CLIENT: Final = frozenset((CLIENT_PROCESS, CLIENT_KERNEL))
 _HOSTS: Final = frozenset((CLIENT_PROCESS, CLIENT_KERNEL, SERVER_PROCESS, SERVER_KERNEL))
-_BLOCKED: Final = ("zero_window", "nagle_delayed_ack", "clock_step")
+_BLOCKED: Final = ("zero_window", "nagle_delayed_ack", "clock_step", "missed_by_capture")
 """Reasons that one capture shows by itself, and that a walk from packet to packet does not see."""
 _NOBODY_KNOWS: Final = ("both_silent", "await_server", "not_tls")
 """Reasons that rest on what a port speaks."""

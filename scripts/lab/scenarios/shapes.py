@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 from lab.namespaces import Namespace, join_by_veth
-from lab.router import Mirror
-from lab.scenario import CLIENT, SERVER, Check, Lab, scenario
-from lab.scenarios.common import NAME, curl, nginx, tls_client, tls_server
+from lab.packets import Packet
+from lab.router import Delivery, Mirror, Rule, Side, forward, late
+from lab.scenario import CLIENT, SERVER, Check, Lab, Program, scenario
+from lab.scenarios.common import NAME, curl, from_port, is_client_hello, nginx, tls_client, tls_server
 
 _INNER = ("10.244.0.1", "10.244.0.2")
 """Addresses inside the tunnels."""
@@ -255,3 +257,76 @@ def vlan(lab: Lab) -> None:
     lab.capture(monitor, "capture_qinq.pcap", device="span1", expression="")
     curl(client)
     tls_client(lab, client, "--hello-after", "1.3", "--name", NAME).wait()
+
+
+def _recorder(lab: Lab, host: Namespace, file: str, *faults: str) -> Program:
+    """Record at a host with the lab's own recorder and its faults."""
+    started = lab.start(host, "recorder.py", str(lab.out / file), *faults)
+    started.wait_for("listening")
+    return started
+
+
+@scenario(
+    "clock-set",
+    "the clock of the capturing host is set forward by 5 s, in the middle of two handshakes",
+    happened="""\
+Five requests. The recorder at the client has a clock that is set forward by 5 s just before it stamps the ClientHello
+from port 41001, and again before the ServerHello to port 41002; nobody waited there. The client at port 41003 is
+silent for 2.5 s, by any clock. At the server tcpdump records with a clock that nobody sets.""",
+    expected="""\
+ack_ch of the third flow and ch_sh of the fourth are 5 s long by the capture's clock and not by the TCP timestamps of
+either host: clock_step, nobody's. The fifth is client_silent. At the server the fifth is the only stall.""",
+    checks=[
+        Check("capture.pcap", "tcp.srcport == 41001 && tls.handshake.type == 1 && tcp.time_delta > 4.9", 1),
+        Check("capture.pcap", "tcp.dstport == 41002 && tls.handshake.type == 2 && tcp.time_relative > 4.9", 1),
+        Check("capture.pcap", "tcp.srcport == 41003 && tls.handshake.type == 1 && tcp.time_delta > 2.4", 1),
+        Check("capture_server.pcap", "tcp.port in {41001, 41002} && tcp.time_delta > 0.5", 0),
+    ],
+)
+def clock_set(lab: Lab) -> None:
+    """The lab's own recorder, clients and nginx."""
+    client, server = lab.two_hosts(one_way_s=0.01)
+    nginx(lab, server)
+    lab.capture(server, "capture_server.pcap")
+    recorder = _recorder(lab, client, "capture.pcap", "--set", "41001", "client", "5", "--set", "41002", "server", "5")
+    curl(client, times=2)
+    for port, after in ((41001, "0"), (41002, "0"), (41003, "2.5")):
+        tls_client(lab, client, "--source-port", str(port), "--hello-after", after).wait()
+    time.sleep(0.3)
+    recorder.stop()
+
+
+def _twice(origin: Side, packet: Packet) -> Iterable[Delivery]:
+    """Deliver a packet now, and once more after 1.5 s."""
+    return (*forward(origin, packet), *late(1.5)(origin, packet))
+
+
+@scenario(
+    "missed-by-capture",
+    "the capture misses a ClientHello, and has a copy of it that came late and for nothing",
+    happened="""\
+Two requests. The path delivers the ClientHello from port 41001 twice, the second time after 1.5 s. At the server the
+recorder misses the first copy and has the second. The client holds its connection for 2 s.""",
+    expected="""\
+At the server ack_ch is 1.5 s, but the server's ACK and ServerHello are there before the ClientHello that they answer:
+missed_by_capture, nobody's. At the client nothing stalled.""",
+    checks=[
+        Check("capture.pcap", "tcp.srcport == 41001 && tcp.payload[0:3] == 16:03:01", 1),
+        Check("capture_server.pcap", "tcp.srcport == 41001 && tcp.payload[0:3] == 16:03:01 && tcp.time_relative > 1.4",
+              1),
+        Check("capture_server.pcap", "tcp.srcport == 41001 && tcp.payload[0:3] == 16:03:01 && tcp.time_relative < 1.4",
+              0),
+        Check("capture_server.pcap", "tcp.dstport == 41001 && tcp.ack > 1 && tcp.time_relative < 1", 1,
+              at_least=True),
+    ],
+)  # fmt: skip
+def missed_by_capture(lab: Lab) -> None:
+    """The lab's own recorder and client, and a path that repeats."""
+    client, server = lab.two_hosts([Rule(Side.CLIENT, from_port(41001, is_client_hello), _twice)], one_way_s=0.01)
+    nginx(lab, server)
+    lab.capture(client, "capture.pcap")
+    recorder = _recorder(lab, server, "capture_server.pcap", "--miss", "41001", "1")
+    curl(client)
+    tls_client(lab, client, "--source-port", "41001", "--hold", "2").wait()
+    time.sleep(0.3)
+    recorder.stop()

@@ -1,0 +1,120 @@
+"""Whether the clock of the capture was set while a connection ran: the hosts' own clocks, in its TCP timestamps, tell.
+
+A segment that was held up on its way looks the same on the side of its sender, so one side is believed only where the
+capture was taken at it, or when the other side says so too. Nothing is concluded here.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from pcapstall.diagnose.segments import History, Seg
+from pcapstall.diagnose.ticks import lacking_ns
+
+LEAST_NS: Final = 100_000_000
+"""A smaller step makes no stall."""
+_ALIKE: Final = 10
+"""Two sides tell of one step when they differ by less than one part in so many."""
+
+Rates = Callable[[bool, tuple[Seg, ...]], int | None]
+"""Ticks a second of a side's timestamps, the steps that lead to some segments left out; None when unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lapse:
+    """Two segments of one side in a row, between which more time went by at the capture than at their sender."""
+
+    before: Seg
+    after: Seg
+    lacking_ns: int
+    """By so much at least."""
+
+    @property
+    def ticks(self) -> int:
+        """How far the sender's timestamps went on."""
+        return self.after.tsval - self.before.tsval & 0xFFFF_FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class HostClocks:
+    """What the hosts' clocks say of a time."""
+
+    lapses: tuple[Lapse, ...]
+    """Where they lack at least half of it; of one side or of both."""
+    agrees: bool
+    """Whether a clock says that it did go by."""
+    doubtful: bool
+    """Whether one may be a slow clock that agrees, or a step."""
+
+    def step(self, at_client: bool, at_server: bool) -> Lapse | None:
+        """What shows a step of the capture's clock; None when nothing does for certain. The two tell whether the
+        capture was taken at the client, and at the server."""
+        if self.agrees or not self.lapses:
+            return None
+        if len(self.lapses) > 1 and _are_alike(*self.lapses):
+            return self.lapses[0]
+        for lapse in self.lapses:
+            if at_client if lapse.before.from_client else at_server:
+                return lapse
+        return None
+
+    @property
+    def casts_doubt(self) -> bool:
+        """Whether the time cannot be believed for certain."""
+        return not self.agrees and (self.doubtful or bool(self.lapses))
+
+
+def clocks_in(history: History, start_ns: int, end_ns: int, rate: Rates) -> HostClocks:
+    """What the clocks of both hosts say of the time from ``start_ns`` to ``end_ns``."""
+    lapses: list[Lapse] = []
+    agrees = doubtful = False
+    for from_client in (True, False):
+        worst: Lapse | None = None
+        for before, after in _over(history.of(from_client), start_ns, end_ns):
+            if before.is_syn_ack:
+                continue
+            lacking = lacking_ns(before, after, rate(from_client, (after,)))
+            if lacking == 0:
+                agrees = True
+            elif lacking is None or 2 * lacking < end_ns - start_ns or not _moves(history.of(from_client)):
+                doubtful = True
+            elif worst is None or lacking > worst.lacking_ns:
+                worst = Lapse(before, after, lacking)
+        if worst is not None:
+            lapses.append(worst)
+    if len(lapses) == 1 and lapses[0].before.from_client:
+        lapses += _by_syn_ack(history, lapses[0], start_ns, end_ns, rate)
+    return HostClocks(tuple(lapses), agrees, doubtful)
+
+
+def _by_syn_ack(history: History, lapse: Lapse, start_ns: int, end_ns: int, rate: Rates) -> Iterator[Lapse]:
+    """The same step by a SYN-ACK's timestamp: that may be part of a cookie, but is not by accident as far behind."""
+    for before, after in _over(history.server, start_ns, end_ns):
+        if before.is_syn_ack:
+            lacking = lacking_ns(before, after, rate(False, (after,)), cookie=True)
+            if lacking is not None and abs(lacking - lapse.lacking_ns) * _ALIKE < lapse.lacking_ns:
+                yield Lapse(before, after, lacking)
+                return
+
+
+def _over(segs: Iterable[Seg], start_ns: int, end_ns: int) -> Iterator[tuple[Seg, Seg]]:
+    """Segments in a row that have at least half of a time between them."""
+    for before, after in pairwise(seg for seg in segs if seg.tsval >= 0):
+        if after.is_rst and after.ttl != before.ttl:
+            # Sent by something else on the path.
+            continue
+        if 2 * (min(after.ns, end_ns) - max(before.ns, start_ns)) >= end_ns - start_ns:
+            yield before, after
+
+
+def _moves(segs: Iterable[Seg]) -> bool:
+    """Whether a side's timestamps are a clock at all."""
+    return len({seg.tsval for seg in segs if seg.tsval >= 0 and not seg.is_syn_ack}) > 1
+
+
+def _are_alike(one: Lapse, two: Lapse) -> bool:
+    """Whether two sides tell of one and the same step."""
+    apart = abs(one.lacking_ns - two.lacking_ns)
+    meet = max(one.before.ns, two.before.ns) < min(one.after.ns, two.after.ns)
+    return meet and apart * _ALIKE < max(one.lacking_ns, two.lacking_ns)
