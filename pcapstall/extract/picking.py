@@ -11,7 +11,7 @@ from pcapstall.capture.reader import FileCursor
 from pcapstall.extract.records import FrameSet
 from pcapstall.flows.flow import Flow
 from pcapstall.wire.decode import Decoder
-from pcapstall.wire.segment import TCP
+from pcapstall.wire.segment import TCP, Segment
 
 _DATAGRAMS_MAX: Final = 4096
 """Datagrams whose fragments are remembered; the decoder lets far fewer wait."""
@@ -21,16 +21,29 @@ class _Life:
     """Where a wanted flow is in the captures."""
 
     def __init__(self, flow: Flow) -> None:
+        self.flow = flow
         self.first_ref = int(flow.first_ref)
         self.last_ref = int(flow.last_ref)
         self.begun = False
         self.over = False
 
 
+class Listener:
+    """Is told what the wanted segments hold. Override what is of interest."""
+
+    def segment(self, flow: Flow, segment: Segment, number: int) -> None:
+        """A segment of a wanted flow, in record ``number`` of all in their order."""
+
+    def datagram(self, key: bytes, number: int, data: bytes) -> None:
+        """The packet of the segment told last, put together from the fragments that have ``key`` in common."""
+
+
 class Picker:
     """Takes every record in its turn and remembers those that are wanted."""
 
-    def __init__(self, flows: Sequence[Flow], cited: Iterable[int]) -> None:
+    def __init__(self, flows: Sequence[Flow], cited: Iterable[int], listener: Listener | None = None) -> None:
+        self._listener = listener
+        self._number = 0
         self.frames = FrameSet()
         """Those that are wanted; complete after `end`."""
         self._flows = flows
@@ -52,9 +65,13 @@ class Picker:
         ref = int(cursor.ref)
         segment.ts_ns, segment.ref, segment.interface = cursor.ts_ns, ref, cursor.interface
         outcome = decoder.decode(cursor.buf, cursor.start, cursor.caplen, cursor.origlen, cursor.linktype)
+        self._number += 1
         wanted = ref in self._cited
         if outcome == TCP:
-            wanted = self._is_of_a_flow(segment.key, ref) or wanted
+            life = self._life(segment.key, ref)
+            if life is not None:
+                wanted = True
+                self._tell(life, segment, ref)
         elif decoder.icmp is not None:
             wanted = any(life.begun for life in self._lives.get(decoder.icmp.key, ())) or wanted
         if decoder.fragments.ref == ref:
@@ -62,13 +79,19 @@ class Picker:
         if wanted:
             self.frames.add(ref)
 
-    def _is_of_a_flow(self, key: bytes, ref: int) -> bool:
+    def _tell(self, life: _Life, segment: Segment, ref: int) -> None:
+        if self._listener is not None:
+            self._listener.segment(life.flow, segment, self._number)
+            if self._decoder.fragments.ref == ref:
+                self._listener.datagram(self._decoder.fragments.key, self._number, segment.buf)
+
+    def _life(self, key: bytes, ref: int) -> _Life | None:
         """Endpoints' packets from a flow's first frame to its last one are its own, whatever their stamps say."""
-        found = False
+        found = None
         for life in self._lives.get(key, ()):
             life.begun = life.begun or ref == life.first_ref
             if life.begun and not life.over:
-                found = True
+                found = life
                 life.over = ref == life.last_ref
         return found
 

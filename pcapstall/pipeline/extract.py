@@ -4,8 +4,8 @@ The first reading finds the records, since a fragment is known to be wanted only
 one writes them. Formats are in the extract package, words for the terminal in the command.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import BinaryIO, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 import pcapstall
 from pcapstall.capture.blocks import OPT_COMMENT, Options
@@ -24,6 +24,9 @@ from pcapstall.pipeline.analysis import Analysis
 from pcapstall.report.happening import what_happened
 from pcapstall.report.model import FlowReport
 from pcapstall.report.selector import compile_selector
+
+if TYPE_CHECKING:
+    from pcapstall.pipeline.anonymised import Anonymised
 
 PCAP: Final = "pcap"
 PCAPNG: Final = "pcapng"
@@ -69,17 +72,25 @@ def choose(flows: Iterable[FlowReport], selectors: Sequence[str]) -> list[FlowRe
     return chosen
 
 
-def pick(analysis: Analysis, chosen: Sequence[FlowReport], captures: Sequence[str], stop: Stop | None) -> Picked:
-    """The records of ``chosen`` and those that their verdicts cite."""
+def pick(
+    analysis: Analysis,
+    chosen: Sequence[FlowReport],
+    captures: Sequence[str],
+    stop: Stop | None = None,
+    anonymised: "Anonymised | None" = None,
+) -> Picked:
+    """The records of ``chosen`` and those that their verdicts cite; ``anonymised`` learns what they hold."""
     assert analysis.findings is not None
     ids = {row.id for row in chosen}
     flows = [flow for flow in analysis.findings.flows() if flow.id in ids]
-    picker = Picker(flows, (ref for row in chosen for ref, _ in _cited(row)))
+    picker = Picker(flows, (ref for row in chosen for ref, _ in _cited(row)), anonymised)
     cursor = open_captures(list(captures), stop)
     try:
         for record in records(cursor):
             picker.take(record)
         picker.end()
+        if anonymised is not None:
+            anonymised.settle()
         return Picked(picker.frames, cursor.infos(), {int(flow.id): int(flow.first_ref) for flow in flows})
     finally:
         cursor.close()
@@ -118,28 +129,43 @@ def write(
     comments: Mapping[int, Sequence[str]],
     about: Sequence[str],
     stop: Stop | None = None,
+    anonymised: "Anonymised | None" = None,
 ) -> Written:
     """Write what was picked as ``wanted``, one of `FORMATS`; ``about`` is said of the whole file.
 
-    UsageError when that format cannot hold it.
+    ``anonymised`` rewrites it. UsageError when the format cannot hold it.
     """
     cursor = open_captures(list(captures), stop)
     try:
+        found = _wanted(records(cursor), picked, anonymised)
         if wanted == PCAP:
-            return _write_pcap(out, picked, records(cursor))
-        return _write_pcapng(out, picked, records(cursor), comments, about)
+            return _write_pcap(out, picked, found)
+        return _write_pcapng(out, picked, found, comments, about, anonymised)
     finally:
         cursor.close()
 
 
-def _write_pcap(out: BinaryIO, picked: Picked, found: Iterable[FileCursor]) -> Written:
+def _wanted(
+    found: Iterable[FileCursor], picked: Picked, anonymised: "Anonymised | None"
+) -> Iterator[tuple[FileCursor, bytes]]:
+    """Each wanted record with the bytes that are to be written of it."""
+    for number, record in enumerate(found, 1):
+        if record.ref not in picked.frames:
+            continue
+        data: bytes | None = data_of(record)
+        if anonymised is not None and data is not None:
+            data = anonymised.rewrite(number, data, int(record.linktype))
+        if data is not None:
+            yield record, data
+
+
+def _write_pcap(out: BinaryIO, picked: Picked, found: Iterable[tuple[FileCursor, bytes]]) -> Written:
     file = PcapFile(out, not _MICROSECONDS.issuperset(info.format for info in picked.infos))
     packets, interfaces = 0, set[Described]()
-    for record in found:
-        if record.ref in picked.frames:
-            file.write(int(record.ts_ns), data_of(record), int(record.origlen), int(record.linktype))
-            interfaces.add(_described(record, picked.infos))
-            packets += 1
+    for record, data in found:
+        file.write(int(record.ts_ns), data, int(record.origlen), int(record.linktype))
+        interfaces.add(_described(record, picked.infos))
+        packets += 1
     file.end()
     return Written(packets, len(interfaces))
 
@@ -147,23 +173,23 @@ def _write_pcap(out: BinaryIO, picked: Picked, found: Iterable[FileCursor]) -> W
 def _write_pcapng(
     out: BinaryIO,
     picked: Picked,
-    found: Iterable[FileCursor],
+    found: Iterable[tuple[FileCursor, bytes]],
     comments: Mapping[int, Sequence[str]],
     about: Sequence[str],
+    anonymised: "Anonymised | None",
 ) -> Written:
     file = PcapngFile(out, f"pcapstall {pcapstall.__version__}", about)
     packets = 0
     counts: dict[int, set[tuple[int, int]]] = {}
-    for record in found:
+    for record, data in found:
         ref = int(record.ref)
-        if ref not in picked.frames:
-            continue
-        number = file.interface(_described(record, picked.infos))
+        described = _described(record, picked.infos)
+        number = file.interface(described if anonymised is None else anonymised.interface(described))
         counts.setdefault(number, set()).add((int(record.file_index), int(record.interface)))
-        options = _own_options(record)
+        options = _own_options(record, anonymised is None)
         if ref in comments:
             options.append((OPT_COMMENT, "\n".join(comments[ref]).encode()))
-        file.write(number, int(record.ts_ns), data_of(record), int(record.origlen), options)
+        file.write(number, int(record.ts_ns), data, int(record.origlen), options)
         packets += 1
     for number, sources in counts.items():
         told = [picked.infos[index].interfaces[interface] for index, interface in sources]
@@ -176,14 +202,14 @@ def data_of(record: FileCursor) -> bytes:
     return record.buf[record.start : record.start + record.caplen]
 
 
-def _own_options(record: FileCursor) -> list[Option]:
-    """What a record of a pcapng file says of itself and is still true elsewhere: comments, and its direction."""
+def _own_options(record: FileCursor, with_comments: bool) -> list[Option]:
+    """What a record of a pcapng file says of itself and is still true elsewhere: its direction, and comments."""
     if record.options_ref != record.ref:
         return []
     found = Options(record.buf, record.options_at, record.options_end, record.big_endian)
     kept: list[Option] = []
     for code, value in found.pairs:
-        if code == OPT_COMMENT:
+        if code == OPT_COMMENT and with_comments:
             kept.append((code, value))
         elif code == _EPB_FLAGS and len(value) == 4:
             # Bits 5 to 8 are the length of a frame check sequence, which is not read.

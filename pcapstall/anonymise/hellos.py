@@ -1,0 +1,168 @@
+"""ClientHello and ServerHello under other names, as long as before: what was offered and chosen stays.
+
+Kept are versions, ciphers, groups, algorithms, ALPN and the kinds of extensions (so JA4 is the same); mapped are names,
+randoms, session ids and tickets; keys and everything unknown is filler. A message may be cut anywhere.
+"""
+
+from typing import Final
+
+from pcapstall.anonymise.mapping import Mapping, filler
+from pcapstall.core.words import u16_be
+
+_RANDOM: Final = 2
+_DRAFT_MAJOR: Final = 0x7F
+"""Drafts of TLS 1.3 up to 21 had neither session id nor compression method in a ServerHello."""
+_SESSION_ID: Final = 34
+HELLO_RETRY_RANDOM: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+"""RFC 8446 section 4.1.3: it says what the message is."""
+
+_SERVER_NAME: Final = 0
+_SESSION_TICKET: Final = 35
+_PRE_SHARED_KEY: Final = 41
+_KEY_SHARE: Final = 51
+_LISTS: Final = frozenset((1, 10, 11, 13, 16, 17, 22, 23, 27, 28, 42, 43, 45, 49, 50))
+"""Extensions whose data are lists of IANA's numbers and names, or empty."""
+
+
+class Hellos:
+    """Maps the bodies of hello messages, without their four bytes of header."""
+
+    def __init__(self, mapping: Mapping) -> None:
+        self._mapping = mapping
+
+    def body(self, body: bytes, from_client: bool) -> bytes:
+        """The body of either hello, of which there may be only the beginning."""
+        out = bytearray(filler(len(body)))
+        try:
+            self._fill(body, out, from_client)
+        except IndexError:
+            return bytes(out[: len(body)])  # it ends here; what was not understood is filler
+        return bytes(out[: len(body)])
+
+    def _fill(self, body: bytes, out: bytearray, from_client: bool) -> None:
+        out[:_RANDOM] = body[:_RANDOM]
+        random = body[_RANDOM:_SESSION_ID]
+        retry = len(random) > 7 and HELLO_RETRY_RANDOM.startswith(random)
+        out[_RANDOM : _RANDOM + len(random)] = random if retry else self._mapping.blob(random, len(random) == 32)
+        if not from_client and body[0] == _DRAFT_MAJOR:
+            at = _SESSION_ID
+            _copy(body, out, at, at + 2)
+            at += 2
+            self._extensions(body, out, at, from_client)
+            return
+        at = self._session_id(body, out, _SESSION_ID)
+        if from_client:
+            at = _copy_list(body, out, at, 2)
+            at = _copy_list(body, out, at, 1)
+        else:
+            _copy(body, out, at, at + 3)
+            at += 3
+        self._extensions(body, out, at, from_client)
+
+    def _extensions(self, body: bytes, out: bytearray, at: int, from_client: bool) -> None:
+        _copy(body, out, at, at + 2)
+        end = min(at + 2 + u16_be(body, at), len(body))
+        at += 2
+        while at < end:
+            _copy(body, out, at, at + 4)
+            number, size = u16_be(body, at), u16_be(body, at + 2)
+            at += 4
+            data = body[at : min(at + size, end)]
+            out[at : at + len(data)] = self._extension(number, data, from_client)
+            at += size
+
+    def _session_id(self, body: bytes, out: bytearray, at: int) -> int:
+        size = body[at]
+        out[at] = size
+        value = body[at + 1 : at + 1 + size]
+        if size <= 32:
+            out[at + 1 : at + 1 + len(value)] = self._mapping.blob(value, len(value) == 32)
+        return at + 1 + size
+
+    def _extension(self, number: int, data: bytes, from_client: bool) -> bytes:
+        """The data of one extension, which may be cut."""
+        if number in _LISTS or (number == 5 and len(data) <= 5):
+            return data
+        out = bytearray(filler(len(data)))
+        try:
+            if number == _SERVER_NAME:
+                self._server_names(data, out)
+            elif number == _SESSION_TICKET:
+                return self._mapping.blob(data)
+            elif number == _KEY_SHARE:
+                _key_shares(data, out, from_client)
+            elif number == _PRE_SHARED_KEY:
+                if not from_client:
+                    return data[:2] + bytes(out[2:])
+                self._identities(data, out)
+            elif number in (0xFF01, 0xFE0D):
+                out[:1] = data[:1]
+            elif number == 21:
+                return bytes(len(data))
+        except IndexError:
+            return bytes(out[: len(data)])  # cut: what follows is filler
+        return bytes(out[: len(data)])
+
+    def _server_names(self, data: bytes, out: bytearray) -> None:
+        """RFC 6066 section 3: the list's length, then type, length and name."""
+        _copy(data, out, 0, 2)
+        at = 2
+        while at < len(data):
+            _copy(data, out, at, at + 3)
+            size = u16_be(data, at + 1)
+            name = data[at + 3 : at + 3 + size]
+            out[at + 3 : at + 3 + len(name)] = self._mapping.name_bytes(name)
+            at += 3 + size
+
+    def _identities(self, data: bytes, out: bytearray) -> None:
+        """RFC 8446 section 4.2.11: tickets with an age each, then binders."""
+        _copy(data, out, 0, 2)
+        at, end = 2, 2 + u16_be(data, 0)
+        while at < end:
+            _copy(data, out, at, at + 2)
+            size = u16_be(data, at)
+            identity = data[at + 2 : at + 2 + size]
+            out[at + 2 : at + 2 + len(identity)] = self._mapping.blob(identity)
+            at += 2 + size + 4
+        _copy(data, out, end, end + 2)
+        at = end + 2
+        while at < len(data):
+            out[at] = data[at]
+            at += 1 + data[at]
+
+    def ssl2(self, hello: bytes, header_len: int) -> bytes:
+        """An SSLv2-format hello with its header (RFC 5246 appendix E.2)."""
+        at = header_len + 9
+        out = bytearray(hello[:at])
+        specs, session = u16_be(hello, header_len + 3), u16_be(hello, header_len + 5)
+        out += hello[at : at + specs]
+        out += self._mapping.blob(hello[at + specs : at + specs + session])
+        out += self._mapping.blob(hello[at + specs + session :], True)
+        return bytes(out)
+
+
+def _key_shares(data: bytes, out: bytearray, from_client: bool) -> None:
+    """RFC 8446 section 4.2.8: groups and lengths stay, keys do not."""
+    at = 0
+    if from_client:
+        _copy(data, out, 0, 2)
+        at = 2
+    while at < len(data):
+        _copy(data, out, at, at + 4)
+        at += 4 + (u16_be(data, at + 2) if at + 4 <= len(data) else 0)
+
+
+def _copy(source: bytes, out: bytearray, start: int, end: int) -> None:
+    """IndexError where the message ends before ``end``; what there is was copied."""
+    part = source[start:end]
+    out[start : start + len(part)] = part
+    if len(part) < end - start:
+        raise IndexError("cut")
+
+
+def _copy_list(body: bytes, out: bytearray, at: int, length_len: int) -> int:
+    """A list with its length before it; where it ends."""
+    _copy(body, out, at, at + length_len)
+    end = at + length_len + int.from_bytes(body[at : at + length_len], "big")
+    _copy(body, out, at, end)
+    return end

@@ -1,0 +1,166 @@
+"""Other names: which properties of addresses, words and bytes they keep, and that they depend on the key alone."""
+
+import ipaddress
+import itertools
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcapstall.anonymise.addresses import KEPT_V4, KEPT_V6
+from pcapstall.anonymise.free_text import FreeText
+from pcapstall.anonymise.mapping import Mapping
+from pcapstall.anonymise.secret import Secret, parse_secret
+from pcapstall.anonymise.text import protocol_text
+from pcapstall.core.errors import UsageError
+
+KEY = b"a key of more than sixteen bytes"
+MAPPING = Mapping(Secret(KEY))
+ALONE = {"0.0.0.0", "127.0.0.1", "255.255.255.255", "::", "::1"}
+
+
+def common_bits(one: bytes, other: bytes) -> int:
+    value = int.from_bytes(one, "big") ^ int.from_bytes(other, "big")
+    return 8 * len(one) - value.bit_length()
+
+
+def addresses(size: int) -> st.SearchStrategy[tuple[bytes, bytes]]:
+    """Two addresses that share a beginning of any length."""
+
+    def second(pair: tuple[bytes, bytes, int]) -> tuple[bytes, bytes]:
+        one, other, bits = pair
+        mask = (1 << 8 * size) - 1 >> bits
+        mixed = int.from_bytes(one, "big") & ~mask | int.from_bytes(other, "big") & mask
+        return one, (mixed & (1 << 8 * size) - 1).to_bytes(size, "big")
+
+    binary = st.binary(min_size=size, max_size=size)
+    return st.tuples(binary, binary, st.integers(0, 8 * size - 1)).map(second)
+
+
+@given(addresses(4) | addresses(16))
+def test_two_addresses_share_as_many_bits_as_before(pair: tuple[bytes, bytes]) -> None:
+    texts = {str(ipaddress.ip_address(each)) for each in pair}
+    mapped = [MAPPING.ip(each) for each in pair]
+    if not texts & ALONE and not any(each.startswith(bytes(10)) for each in pair):
+        assert common_bits(*mapped) == common_bits(*pair)
+
+
+@pytest.mark.parametrize("block", [*KEPT_V4, *KEPT_V6])
+def test_an_address_stays_in_its_kind_of_block(block: str) -> None:
+    network = ipaddress.ip_network(block)
+    for number in (1, 77, network.num_addresses // 3, network.num_addresses - 2):
+        address = network.network_address + number
+        mapped = ipaddress.ip_address(MAPPING.ip(address.packed))
+        assert mapped in network
+        assert mapped.is_private == address.is_private
+        assert mapped.is_multicast == address.is_multicast
+        assert mapped.is_link_local == address.is_link_local
+
+
+@pytest.mark.parametrize("text", [*sorted(ALONE), "::ffff:127.0.0.1"])
+def test_what_names_nobody_stays(text: str) -> None:
+    packed = ipaddress.ip_address(text).packed
+    assert MAPPING.ip(packed) == packed
+
+
+def test_the_known_blocks_do_not_swallow_others() -> None:
+    for text in ("8.8.8.8", "11.1.1.1", "172.15.0.1", "192.169.1.1", "2001:db8::1"):
+        mapped = ipaddress.ip_address(MAPPING.ip(ipaddress.ip_address(text).packed))
+        assert text != str(mapped)
+        assert not any(mapped in ipaddress.ip_network(block) for block in (*KEPT_V4, "fc00::/7", "fe80::/64"))
+
+
+def test_an_ipv4_address_within_an_ipv6_one_is_the_same() -> None:
+    v4 = bytes((10, 1, 2, 3))
+    assert MAPPING.ip(bytes(10) + b"\xff\xff" + v4) == bytes(10) + b"\xff\xff" + MAPPING.ip(v4)
+
+
+@given(st.binary(min_size=6, max_size=6))
+def test_a_mac_address_keeps_its_two_bits(address: bytes) -> None:
+    mapped = MAPPING.mac(address)
+    assert mapped[0] & 3 == address[0] & 3
+    assert (mapped == address) == (address in (bytes(6), b"\xff" * 6))
+
+
+@pytest.mark.parametrize(("letters", "length"), [("a", 1), ("a", 2), ("9", 1), ("9", 3), ("a9", 2)])
+def test_words_of_one_make_are_only_exchanged(letters: str, length: int) -> None:
+    alphabets = [string.ascii_lowercase if letter == "a" else string.digits for letter in (letters * length)[:length]]
+    words = ["".join(word) for word in itertools.product(*alphabets)]
+    assert sorted(map(MAPPING.word, words)) == words
+
+
+@given(st.text(string.ascii_letters + string.digits + ".-_", max_size=80))
+def test_a_name_keeps_its_shape(name: str) -> None:
+    mapped = MAPPING.name(name)
+    assert len(mapped) == len(name)
+    for old, new in zip(name, mapped, strict=True):
+        assert (old.isalpha(), old.isdigit(), old.isupper()) == (new.isalpha(), new.isdigit(), new.isupper())
+        assert old == new or old.isalnum()
+    assert MAPPING.name(name.upper()) == mapped.upper()
+
+
+@given(st.binary(max_size=40), st.binary(max_size=40))
+def test_the_beginning_of_bytes_has_the_beginning_of_their_name(one: bytes, more: bytes) -> None:
+    assert MAPPING.blob(one + more)[: len(one)] == MAPPING.blob(one)
+
+
+def test_the_key_decides() -> None:
+    same, other = Mapping(Secret(KEY)), Mapping(Secret(KEY + b"x"))
+    address, name = bytes((198, 51, 100, 7)), "api.example.com"
+    assert (same.ip(address), same.name(name)) == (MAPPING.ip(address), MAPPING.name(name))
+    assert other.ip(address) != MAPPING.ip(address)
+    assert other.name(name) != MAPPING.name(name)
+
+
+def test_a_key_is_a_file_or_digits(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(bytes(range(16)) + b"\n")
+    hexadecimal = bytes(range(16)).hex()
+    one, other = Mapping(parse_secret(str(tmp_path / "key"))), Mapping(parse_secret(hexadecimal))
+    assert one.name("somebody") == other.name("somebody")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("nowhere", "there is no such file"), ("00ff", "2 bytes are too few"), (".", "no regular file")]
+)
+def test_a_bad_key_is_refused(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse_secret(text)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\n",
+        b"CONNECT db.corp.example:443 HTTP/1.1\r\nHost: db.corp.example:443\r\n\r\n",
+        b"220 mail.corp.example ESMTP ready\r\n250-STARTTLS\r\n",
+        b"a1 STARTTLS\r\n\xff\x00\x81secret",
+    ],
+)
+def test_protocols_are_still_recognised_and_names_are_gone(said: bytes) -> None:
+    mapped = protocol_text(said, MAPPING)
+    assert len(mapped) == len(said)
+    for word in (b"PROXY TCP4", b"CONNECT", b":443", b" HTTP/1.1\r\n", b"Host:", b"220 ", b"ESMTP", b"STARTTLS"):
+        assert (word in mapped) == (word in said)
+    for word in (b"192.0.2", b"corp", b"example", b"mail.", b"db.", b"secret", b"\xff"):
+        assert word not in mapped
+
+
+def test_free_text() -> None:
+    mapping = Mapping(Secret(KEY))
+    name = mapping.name("influx.metrics.corp.example")
+    text = FreeText(mapping, ["Bluebird"])
+    ip, v6 = str(ipaddress.ip_address(mapping.ip(bytes((10, 40, 3, 9))))), "2001:db8::7"
+    other = str(ipaddress.ip_address(mapping.ip(ipaddress.ip_address(v6).packed)))
+    assert text.line("to 10.40.3.9:443, [2001:db8::7]:443, 07:24:10.5") == f"to {ip}:443, [{other}]:443, 07:24:10.5"
+    assert text.line("INFO influx.metrics.corp.example up") == f"INFO {name} up"
+    assert text.line("metrics.corp.example") == name.split(".", 1)[1]
+    assert text.line("the influx pool of bluebird") == f"the {name.split('.')[0]} pool of {mapping.word('bluebird')}"
+    assert "bob" not in text.line("bob@other.example asked")
+    assert text.line("ip-10-40-3-9 pod-10.40.3.9") == f"ip-{ip.replace('.', '-')} pod-{ip}"
+    assert text.line("peer:2001:db8::7") == f"peer:{other}"
+    assert text.line("proxy::app::inner took 1.25 s in v1.2.3") == "proxy::app::inner took 1.25 s in v1.2.3"
+    mac = text.line("at 02:42:ac:11:00:02 now")
+    assert mac != "at 02:42:ac:11:00:02 now"
+    assert mac[3:5] in {f"{first:02x}" for first in range(256) if first & 3 == 2}
