@@ -147,6 +147,9 @@ class Files:
             place += 1
         file = OpenFile(kind, label)
         self.result(process, reader, file, flags & CLOEXEC != 0)
+        what = file.decoration
+        if what and kind == FILE and what[:1] != b"/":
+            file.label = label + b" (" + what[:_MAX_LABEL] + b")"  # /dev/stdout leads to a pipe
         return file
 
     def rights_sent(self, process: Process, reader: StraceReader) -> None:

@@ -559,3 +559,13 @@ def test_the_sparse_pass_numbers_files_as_the_whole_one_does() -> None:
         ]
         assert [epoll.serial for epoll in sparse.epolls] == [epoll.serial for epoll in whole.epolls]
         assert (sparse.counts, sparse.coverage) == (whole.counts, whole.coverage)
+
+
+def test_a_path_that_leads_to_a_pipe_says_so() -> None:
+    """A worker whose log is the container's standard output."""
+    index = index_text(
+        '7 1.0 openat(AT_FDCWD</>, "/dev/stdout", O_WRONLY|O_CREAT|O_APPEND, 0644) = 4<pipe:[573069]> <0.000020>\n'
+        '7 1.1 openat(AT_FDCWD</>, "a.log", O_WRONLY, 0644) = 5</var/a.log> <0.000020>\n'
+    )
+    files = index.processes[0].table.files
+    assert [files[fd].describe() for fd in (4, 5)] == ["/dev/stdout (pipe:[573069])", "a.log"]

@@ -18,6 +18,8 @@ LATE_ACCEPT = "late_accept"
 LATE_READ = "late_read"
 SLOW_HANDLING = "slow_handling"
 NOT_TRACED = "not_traced"
+BOTH_SILENT = "both_silent"
+"""As packets alone may say, too: here the process is seen to have waited for the other end."""
 
 
 @dataclass
@@ -37,6 +39,8 @@ class Finding:
     stages: dict[str, int] = field(default_factory=dict)
     """What the interval is made of."""
     tried: list[Tried] = field(default_factory=list)
+    cause: str = ""
+    """Where it is not this process; empty where it is."""
 
 
 @dataclass

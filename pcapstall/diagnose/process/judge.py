@@ -101,7 +101,7 @@ def _too_late(scene: Scene) -> bool:
 
 def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> ProcessVerdict:
     is_client = scene.match.end.is_client
-    cause = CLIENT_PROCESS if is_client else SERVER_PROCESS
+    cause = found.cause or (CLIENT_PROCESS if is_client else SERVER_PROCESS)
     did = doing(scene, found.thread, found.late_ns, for_event=found.reason == NO_EVENT_DELIVERED)
     confidence, wishes = HIGH, []
     for cap, wish in [*limits(scene), *found.limits]:

@@ -6,6 +6,7 @@ event; the longest is the stage that was late.
 
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.engine import Tried
+from pcapstall.diagnose.process.awaiting import awaited
 from pcapstall.diagnose.process.finding import (
     EPOLL_NOT_WAITED,
     EVENT_NOT_ACTED_ON,
@@ -26,7 +27,7 @@ from pcapstall.diagnose.process.stages import (
     tried_in_time,
     written_early,
 )
-from pcapstall.diagnose.process.trust import Limits, set_limits
+from pcapstall.diagnose.process.trust import Limits, set_limits, uses_uring
 from pcapstall.diagnose.rules import base
 from pcapstall.diagnose.verdict import MEDIUM
 from pcapstall.strace.call_names import WRITES
@@ -53,7 +54,11 @@ def judge_sender(scene: Scene) -> Finding | WrittenEarly | str:
         return "what was written in it is not what was owed"
     if write is None and not scene.case.is_open:
         return not_traced(scene, "the bytes left, and no call that wrote them is in the trace")
-    early = written_early(scene, "the bytes", write.start_ns, write.line) if write is not None else None
+    early: Finding | WrittenEarly | None = None
+    if write is not None:
+        early = written_early(scene, "the bytes", write.start_ns, write.line)
+    if early is None and scene.case.stalled == "ack_ch":
+        early = awaited(scene, write.start_ns if write is not None else scene.end_ns)
     return early or _stages(scene, write)
 
 
@@ -254,9 +259,11 @@ def _not_written(scene: Scene, write: Write | None, until: int) -> Finding:
         thread = scene.socket.connects[0].call.thread
     sentence = f"nothing was written to descriptor {scene.socket.fd} for {format_span(late)}"
     limits: Limits = []
-    if not {EPOLL, POLLING} & scene.index.coverage.families_seen and scene.socket.nonblocking != 0:
+    at_once = bool(scene.socket.connects) and scene.socket.connects[0].call.returned
+    at_once = at_once and not scene.socket.connects[0].call.errno
+    if not {EPOLL, POLLING} & scene.index.coverage.families_seen and scene.socket.nonblocking != 0 and not at_once:
         limits.append((MEDIUM, "a strace with poll and epoll calls in the filter"))
-    elif _was_told_unseen(scene):
+    elif _was_told_unseen(scene) and not uses_uring(scene):
         limits.append((MEDIUM, "the wait in which it was told that the connection was there, which the strace lacks"))
     elif scene.socket.created is None:
         limits.append((MEDIUM, "a strace that begins before the connection"))

@@ -200,3 +200,52 @@ def test_clocks_that_contradict_each_other_claim_nothing() -> None:
     assert report.clock_offset_ns is None
     assert row.reason == "client_silent"
     assert row.activity is None
+
+
+def silent_forever() -> Road:
+    """A client that never sends anything; the capture goes on for a while."""
+    road = Road()
+    acked = road.handshake()
+    road.c(acked + 5 * SECOND, 0x11)
+    return road
+
+
+CONNECTED = (
+    CONNECT[0],
+    CONNECT[1].replace("-1 EINPROGRESS (Operation now in progress)", "0").replace("0.00004", "0.0101"),
+)
+
+
+def test_a_client_that_reads_waits_for_the_server_to_speak_first() -> None:
+    """openssl s_client -starttls smtp at a server that speaks TLS at once."""
+    read = (0.011, "read(5, 0x5581, 4096) = ? ERESTARTSYS (To be restarted if SA_RESTART is set) <4.999>")
+    row, _ = told(silent_forever(), strace([*START[:-1], CONNECTED, read, (5.015, "close(5) = 0 <0.00001>")]), "client")
+    assert (row.stalled, row.cause, row.reason, row.activity) == (
+        "ack_ch",
+        "unknown",
+        "both_silent",
+        "blocked_in_syscall",
+    )
+    assert row.confidence == "medium"
+    assert "it waited for the server to speak first" in (row.verdict or "")
+
+
+def test_a_thread_that_only_reads_says_nothing_of_the_one_that_writes() -> None:
+    text = strace([*START[:-1], CONNECTED]) + line(0.011, "clone3({flags=CLONE_THREAD|CLONE_FILES}, 88) = 8 <0.0>")
+    text += line(0.012, "read(5,  <unfinished ...>", 8)
+    text += line(0.013, "clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=2, tv_nsec=980000000}, NULL) = 0 <2.980000>")
+    text += line(*WRITE) + line(3.023, '<... read resumed>"\\26\\3\\3\\0,"..., 4096) = 49 <3.010000>', 8)
+    row, _ = told(silent_client(), text, "client")
+    assert (row.cause, row.reason, row.confidence) == ("client_process", "not_written", "high")
+
+
+def test_a_connect_that_succeeded_at_once_needed_no_wait() -> None:
+    """As of Java, which asks nobody and makes its sockets non-blocking or not as it likes."""
+    nap = (
+        0.011,
+        "futex(0x7f86, FUTEX_WAIT_BITSET_PRIVATE, 0, {tv_sec=3}, FUTEX_BITSET_MATCH_ANY) = -1 ETIMEDOUT (x) <2.99>",
+    )
+    start = [(at, rest) for at, rest in START[:-1] if "epoll" not in rest and "socket(" not in rest]
+    opened = (-0.1, "socket(AF_INET, SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_IP) = 5 <0.000010>")
+    row, _ = told(silent_client(), strace([*start, opened, CONNECTED, nap, WRITE, READ]), "client")
+    assert (row.reason, row.activity, row.confidence) == ("not_written", "blocked_in_syscall", "high")
