@@ -4,6 +4,7 @@ A socket that may be several ends, or an end that several sockets may be, stays 
 as soon as the surer matches tell how the clocks stand. Compiled, since a long trace has tens of thousands of sockets.
 """
 
+from math import isqrt
 from typing import Final
 
 from mypy_extensions import i64
@@ -15,7 +16,7 @@ from pcapstall.match.offset import QUARTER_NS, Offset, bounds, settle
 from pcapstall.match.outline import Outlines
 from pcapstall.strace.family import Strace
 from pcapstall.strace.index import Index, index_strace
-from pcapstall.strace.leader import EPOCH, TIME_OF_DAY
+from pcapstall.strace.leader import EPOCH, RELATIVE, TIME_OF_DAY
 from pcapstall.strace.sockets import Preview, Socket
 
 # How a match was found.
@@ -238,11 +239,17 @@ class _Matcher:
     def _inside(self, socket: Socket, end: End) -> bool:
         """Whether the SYN left while the process was in its connect, where it is sent."""
         offset = self._result.offset
-        if offset is None or not offset.consistent or not socket.connects or not end.is_client:
+        if not socket.connects or not end.is_client:
             return False
         call = socket.connects[0].call
         slack = int(self._index.resolution_ns) + 1_000
-        at = int(end.flow.syn_ns) - offset.ns
+        at = int(end.flow.syn_ns)
+        if offset is not None and offset.consistent:
+            at -= offset.ns
+        elif offset is None and self._index.clock_kind == TIME_OF_DAY:
+            at -= (at - int(call.start_ns) + QUARTER_NS // 2) // QUARTER_NS * QUARTER_NS
+        elif offset is not None or self._index.clock_kind != EPOCH:
+            return False
         return 0 <= call.start_ns - slack <= at <= call.end_ns + slack
 
     def _offset(self) -> Offset | None:
@@ -252,7 +259,8 @@ class _Matcher:
             for match in self._result.matches
             for bound in bounds(match.socket, match.end, match.hello, int(index.resolution_ns))
         ]
-        return settle(found, index.clock_kind)
+        drift = isqrt(sum(index.counts.values())) * int(index.resolution_ns) if index.clock_kind == RELATIVE else 0
+        return settle(found, index.clock_kind, drift)
 
     def _any(self, socket: Socket) -> list[End]:
         for way in (*_SURE, BY_CONNECT):

@@ -96,8 +96,11 @@ def bounds(socket: Socket, end: End, hello: Preview | None, resolution_ns: int) 
     return found
 
 
-def settle(found: Iterable[Bound], clock_kind: int) -> Offset | None:
-    """The offset within all bounds; None without an upper one and without a lower one."""
+def settle(found: Iterable[Bound], clock_kind: int, drift_ns: int = 0) -> Offset | None:
+    """The offset within all bounds; None without an upper one and without a lower one.
+
+    ``drift_ns`` is how far the strace's own times may be off from each other.
+    """
     everything = list(found)
     uppers = [bound.ns for bound in everything if bound.upper]
     lowers = [bound.ns for bound in everything if not bound.upper]
@@ -105,6 +108,8 @@ def settle(found: Iterable[Bound], clock_kind: int) -> Offset | None:
         return None
     high = min(uppers) if uppers else None
     low = max(lowers) if lowers else None
+    if high is not None and low is not None and high < low <= high + drift_ns:
+        return Offset((low + high) // 2, drift_ns, True, len(everything), _shown((low + high) // 2, clock_kind))
     if high is not None and low is not None and low > high:
         return Offset((low + high) // 2, (low - high) // 2, False, len(everything), None)
     near = high if high is not None else low

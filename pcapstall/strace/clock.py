@@ -50,6 +50,9 @@ class Clock:
         if kind == RELATIVE:
             if last < 0:
                 last = 0
+            elif last < _MAX_NS - stamp_ns:
+                # Each difference is cut to whole microseconds: in thousands of them the halves that are missing add up.
+                last += self.resolution_ns // 2
             if last < _MAX_NS - stamp_ns:
                 last += stamp_ns
             self._last_ns = last

@@ -13,7 +13,7 @@ from pcapstall.match.matching import Matching, match_strace
 from pcapstall.match.offset import Bound, settle
 from pcapstall.match.outline import Outlines
 from pcapstall.strace.family import open_straces
-from pcapstall.strace.leader import ELAPSED, EPOCH, TIME_OF_DAY
+from pcapstall.strace.leader import ELAPSED, EPOCH, RELATIVE, TIME_OF_DAY
 
 SOCKET = (-0.1, "socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 5 <0.000010>")
 WRITE = (3.0100, f"write(5, {shown(HELLO)}, {len(HELLO)}) = {len(HELLO)} <0.000050>")
@@ -132,6 +132,15 @@ def test_by_the_time_of_the_syn() -> None:
     assert ways(matching(strace([SOCKET, connect()]), flows(40000))) == [(1, "client", "connect_time")]
 
 
+def test_of_two_syns_the_one_that_left_in_the_connect() -> None:
+    """Two connections to one server at nearly one time; the other one is of a process that is not traced."""
+    first, second = flows(40000, 40001)
+    for flow, away in ((first, 0), (second, 40_000_000)):
+        flow.syn_ns += away
+    found = matching(strace([SOCKET, connect()]), [first, second])
+    assert [(int(match.end.flow.id), match.way) for match in found.matches] == [(int(first.id), "connect_time")]
+
+
 def test_a_connect_at_another_time_is_another_connection() -> None:
     found = matching(strace([SOCKET, connect(at=-60.0)]), flows(40000))
     assert not found.matches
@@ -193,6 +202,17 @@ def test_offsets(bounds: list[Bound], kind: int, ns: int, error: int | None, con
     offset = settle(bounds, kind)
     assert offset is not None
     assert (offset.ns, offset.error_ns, offset.consistent) == (ns, error, consistent)
+
+
+def test_differences_that_were_added_up_may_drift() -> None:
+    """-r cuts each to microseconds: the bounds of thousands of lines contradict each other by some."""
+    found = [bound(True, 1_000_000), bound(False, 1_030_000)]
+    offset = settle(found, RELATIVE, 40_000)
+    assert offset is not None
+    assert (offset.ns, offset.error_ns, offset.consistent) == (1_015_000, 40_000, True)
+    contradicting = settle(found, RELATIVE, 20_000)
+    assert contradicting is not None
+    assert not contradicting.consistent
 
 
 def test_no_pair_no_offset() -> None:
