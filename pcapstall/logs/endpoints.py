@@ -17,10 +17,11 @@ Endpoint = tuple[bytes, int]
 MAX_NAMED: Final = 32
 """So many endpoints of a line are looked at."""
 
-# 1.2.3.4:80, ::ffff:1.2.3.4:80, [::ffff:1.2.3.4]:80, 1.2.3.4#53, 1.2.3.4 port 80, "1.2.3.4","port":80, 1.2.3.4, port=80
+# 1.2.3.4:80, ::ffff:1.2.3.4:80, [::ffff:1.2.3.4]:80, 1.2.3.4#53, 1.2.3.4 port 80, "1.2.3.4","port":80,
+# 1.2.3.4, port=80, ('1.2.3.4', 80): what Python prints of an address
 _BETWEEN: Final = (
     rb"(?:\]?:|\#|[\]\"'\\]{0,3}[,;)]?[ ]{0,2}[\"'\\]{0,2}[\w.@-]{0,24}(?i:port(?:_?value)?)"
-    rb"[\"'\\]{0,2}[ =:]{1,3}[\"'\\]{0,2})"
+    rb"[\"'\\]{0,2}[ =:]{1,3}[\"'\\]{0,2}|', (?=\d{1,5}[,)]))"
 )
 _V4: Final = re.compile(
     rb"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3})(?=[\]\"'\\,;):\# ])" + _BETWEEN + rb"(\d{1,5})(?![\d.]*\d)"
@@ -57,6 +58,19 @@ def endpoints_in(line: bytes) -> list[Endpoint]:
         if packed is not None and int(port) <= 0xFFFF:
             found.append((packed, int(port)))
     return found if len(found) < 2 else list(dict.fromkeys(found))
+
+
+# client: 10.0.0.1, server: x; 10.0.0.1 - - [30/Nov/2026; "remote_addr":"2001:db8::1"
+_BARE_V4: Final = re.compile(rb"(?<![\w.:-])(?:::ffff:)?(\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})(?![\w.-]*\w|:\d|/\d)")
+_BARE_V6: Final = re.compile(rb"(?<![\w:.])([0-9a-fA-F]{1,4}:[0-9a-fA-F:]{2,37})(?![\w:.]|\]:\d|/\d)")
+
+
+def addresses_in(line: bytes) -> list[bytes]:
+    """The addresses that ``line`` names without a port behind them."""
+    found = [_packed_v4(text) for text in _BARE_V4.findall(line)[:MAX_NAMED]]
+    if line.count(b":") > 1:
+        found += [_packed_v6(text) for text in _BARE_V6.findall(line)[:MAX_NAMED]]
+    return [packed for packed in found if packed is not None]
 
 
 _V6_COLONS: Final = 7

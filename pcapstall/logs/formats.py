@@ -88,6 +88,13 @@ FORMATS: Final[Sequence[Format]] = (
     ),
     # [    19.545603s]  INFO
     _format("seconds since start", rb"^\W*\[ *(?P<s>\d{1,10})\.(?P<f>\d{1,9})s?\]", stamps.elapsed, 16),
+    # INFO[0003] Listening: what logrus writes to a terminal
+    _format(
+        "whole seconds since start",
+        rb"^(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[(?P<s>\d{4,9})\]",
+        stamps.counted_seconds,
+        0,
+    ),
     # 1796023451.443837 host sshd[7]:; ts=1796023451443; type=SYSCALL msg=audit(1796023451.443:7):
     _format("epoch", _COUNTED + rb"(?P<n>[12]\d{9}(?:\.\d{1,9}|\d{3}|\d{6}|\d{9})?)(?![\w.-])", stamps.epoch),
     # 07:24:02.083 [main] INFO

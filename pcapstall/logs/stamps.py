@@ -116,7 +116,8 @@ def _month(match: "re.Match[bytes]") -> int:
 
 
 def iso(match: "re.Match[bytes]") -> Stamp | None:
-    """``2026-11-30T07:24:02.083943Z``, ``2026-11-30 07:24:02,083``, ``2026/11/30 07:24:02``, ``20261130T072402Z``."""
+    """``2026-11-30T07:24:02.083943Z``, ``2026-11-30 07:24:02,083``, ``2026/11/30 07:24:02``, ``2026.11.30 07:24:02``,
+    ``20261130T072402Z``."""
     return _dated(match, int(match["y"]), int(match["m"]), int(match["d"]), match["z"], False)
 
 
@@ -166,6 +167,11 @@ def elapsed(match: "re.Match[bytes]") -> Stamp | None:
     return Stamp(ELAPSED, ns, resolution_of(len(fraction)))
 
 
+def counted_seconds(match: "re.Match[bytes]") -> Stamp | None:
+    """``INFO[0003]``."""
+    return Stamp(ELAPSED, int(match["s"]) * SECOND, SECOND)
+
+
 def epoch(match: "re.Match[bytes]") -> Stamp | None:
     """``1796023451.443837``, ``1796023451443``, ``1796023451443837``."""
     return epoch_number(match["n"])
@@ -199,7 +205,7 @@ def text_value(text: bytes) -> Stamp | None:
     return None
 
 
-ISO: Final = rb"(?P<y>\d{4})(?P<sep>[-/])(?P<m>[01]\d)(?P=sep)(?P<d>[0-3]\d)[Tt _]" + CLOCK + ZONE
+ISO: Final = rb"(?P<y>\d{4})(?P<sep>[-/.])(?P<m>[01]\d)(?P=sep)(?P<d>[0-3]\d)[Tt _]" + CLOCK + ZONE
 COMPACT: Final = (
     rb"(?P<y>\d{4})(?P<m>[01]\d)(?P<d>[0-3]\d)T(?P<h>[012]\d)(?P<mi>[0-5]\d)(?P<s>[0-6]\d)(?:[.,](?P<f>\d{1,9}))?"
     + ZONE

@@ -1,7 +1,8 @@
 """Which lines of logs are about which flows, and when they were written by the capture's clock.
 
 A line that names the client's endpoint is about that client's flow. One that names nothing but a server's endpoint is
-about each flow that was open to it at that time.
+about each flow that was open to it at that time; one that has the client's address and no port, as access logs have, is
+about the only flow of that client that was open then.
 """
 
 import re
@@ -11,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pcapstall.core.endpoints import fold, format_address
-from pcapstall.logs.endpoints import Endpoint, endpoints_in
+from pcapstall.logs.endpoints import Endpoint, addresses_in, endpoints_in
 from pcapstall.logs.lines import LogFile, LogLine
 from pcapstall.logs.stamps import ABSOLUTE, ELAPSED, Stamp
 from pcapstall.match.ends import End
-from pcapstall.match.log_clock import BY_STRACE, Anchor, LogClock, counted, settle_clock
+from pcapstall.match.log_clock import AFTER_NS, BEFORE_NS, BY_STRACE, Anchor, LogClock, counted, settle_clock
 from pcapstall.match.offset import QUARTER_NS, Offset
 from pcapstall.match.outline import Outline
 
@@ -23,10 +24,18 @@ AROUND_NS: Final = 1_000_000_000
 """A line about a server's endpoint is about the flows that were open within this of it."""
 _REUSE_NS: Final = 60_000_000_000
 """A line about a client's endpoint is about a flow of that port that lived within this of it, if any did."""
+ANY: Final = 0
+"""The port of an endpoint of which only the address was written."""
+_LOOPBACK_V4: Final = bytes((127, 0, 0, 1))
+_LOOPBACK_V6: Final = bytes(15) + b"\1"
 _NEEDLES: Final = 8
 """So few addresses are looked for as they are written, before a line is taken apart."""
 _SHARED_MAX: Final = 5_000
 """Lines of one file that name servers only."""
+
+
+KnownAs = tuple[int, bool, Endpoint]
+"""A flow's id, and the endpoint that a process at one of its ends knows as its client, or not, as its server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +59,11 @@ class Placed:
 class Lives:
     """The flows by their endpoints, and when each server's flows lived."""
 
-    def __init__(self, flows: Iterable[Outline]) -> None:
+    def __init__(self, flows: Iterable[Outline], known_as: Iterable[KnownAs] = ()) -> None:
         self.clients: dict[Endpoint, list[Outline]] = {}
         self.servers: dict[Endpoint, list[Outline]] = {}
+        self.addresses: dict[bytes, list[Outline]] = {}
+        """By the client's address, where it tells something: loopback, and what servers have, do not."""
         self._spans: dict[Endpoint, tuple[list[int], list[int]]] = {}
         self.first_ns = 0
         self.last_ns = 0
@@ -62,6 +73,15 @@ class Lives:
             self.servers.setdefault(_folded(end.peer), []).append(flow)
             self.first_ns = min(self.first_ns or flow.first_ns, flow.first_ns)
             self.last_ns = max(self.last_ns, flow.last_ns)
+        by_id = {int(flow.id): flow for found in self.clients.values() for flow in found} if known_as else {}
+        for flow_id, is_client, endpoint in known_as:
+            ends = (self.clients if is_client else self.servers).setdefault(_folded(endpoint), [])
+            if all(int(flow.id) != flow_id for flow in ends):
+                ends.append(by_id[flow_id])
+        for (address, _), found in self.clients.items():
+            self.addresses.setdefault(address, []).extend(found)
+        for address in [address for address, _ in self.servers] + [_LOOPBACK_V4, _LOOPBACK_V6]:
+            self.addresses.pop(address, None)
         addresses = {address for address, _ in [*self.clients, *self.servers]}
         plain = all(len(address) == 4 for address in addresses) and len(addresses) <= _NEEDLES
         self.needles: list[bytes] = [format_address(address).encode() for address in addresses] if plain else []
@@ -71,6 +91,15 @@ class Lives:
     def middle_ns(self) -> int:
         """When all this was."""
         return (self.first_ns + self.last_ns) // 2
+
+    def only_one_at(self, address: bytes, ns: int, resolution_ns: int) -> Outline | None:
+        """The flow of this client that was open within a stamp's resolution of ``ns``; None for none, or several."""
+        found = [
+            flow
+            for flow in self.addresses[address][:_SHARED_MAX]
+            if flow.first_ns - BEFORE_NS <= ns + resolution_ns and ns <= flow.last_ns + AFTER_NS
+        ]
+        return found[0] if len(found) == 1 else None
 
     def open_at(self, server: Endpoint, stamp: Stamp, offset_ns: int) -> bool:
         """Whether a flow to ``server`` may have been open at ``stamp``, as far as it says when it was."""
@@ -121,8 +150,17 @@ class FlowLines:
         named = endpoints_in(line)
         about = tuple(endpoint for endpoint in named if endpoint in lives.clients or endpoint in lives.servers)
         if len(about) < len(named) and not any(endpoint in lives.clients for endpoint in about):
-            return None
-        return about or None
+            about = ()
+        return about or self._addresses(line, named) or None
+
+    def _addresses(self, line: bytes, named: list[Endpoint]) -> tuple[Endpoint, ...]:
+        """The client whose address stands there without a port, if it is one only, as an endpoint of port `ANY`."""
+        known = self._lives.addresses
+        if not known:
+            return ()
+        ported = {address for address, _ in named}
+        bare = {address for address in addresses_in(line) if address in known}
+        return tuple((address, ANY) for address in bare) if len(bare) == 1 and not bare & ported else ()
 
     def fits(self, endpoints: tuple[Endpoint, ...], stamp: Stamp | None) -> bool:
         """Whether it names a client, or servers to which a flow may have been open then."""
@@ -131,6 +169,12 @@ class FlowLines:
             return True
         if stamp is None or self._shared >= _SHARED_MAX:
             return False
+        if endpoints and endpoints[0][1] == ANY:
+            ns = stamp.ns + self._offset_ns
+            if stamp.kind == ABSOLUTE and lives.only_one_at(endpoints[0][0], ns, stamp.resolution_ns) is None:
+                return False
+            self._shared += 1
+            return True
         open_then = any(lives.open_at(endpoint, stamp, self._offset_ns) for endpoint in endpoints)
         self._shared += open_then
         return open_then
@@ -195,6 +239,11 @@ def lines_of_flows(file: LogFile, clock: LogClock, lives: Lives) -> dict[int, li
         if clients:
             for flow in _at(clients, ns, clock):
                 found.setdefault(int(flow.id), []).append(place(file, line, clock, True))
+        elif ns is not None and line.endpoints and line.endpoints[0][1] == ANY:
+            resolution = line.stamp.resolution_ns if line.stamp is not None else 0
+            only = lives.only_one_at(line.endpoints[0][0], ns, resolution)
+            if only is not None:
+                found.setdefault(int(only.id), []).append(place(file, line, clock, False))
         elif ns is not None:
             servers = [flow for endpoint in line.endpoints for flow in lives.servers.get(endpoint, ())]
             for flow in servers:

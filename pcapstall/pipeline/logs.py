@@ -54,7 +54,7 @@ class Logs:
 
     def match(self, flows: Outlines, straces: Straces | None) -> None:
         """Read the logs for the lines about ``flows``; ``straces`` may know the clocks of who wrote them."""
-        lives = Lives(flows.all())
+        lives = Lives(flows.all(), straces.known_as() if straces is not None else ())
         for source in self._sources:
             label = self._labels[source.path]
             host, strace = (straces.labelled(label) if straces is not None else None) or ("", None)

@@ -20,6 +20,7 @@ from pcapstall.diagnose.process.scene import ANSWER_STAGES, ProcessVerdict, Scen
 from pcapstall.diagnose.verdict import Verdict
 from pcapstall.flows.flow import Flow
 from pcapstall.match.listeners import never_accepted
+from pcapstall.match.log_lines import KnownAs
 from pcapstall.match.matching import Match, Matching, match_strace
 from pcapstall.match.offset import Offset
 from pcapstall.match.outline import Outlines
@@ -187,6 +188,20 @@ class Straces:
                 continue
             for key, call in find_written(strace, keys).items():
                 found.setdefault(key, (call.start_ns, offset, strace.name))
+        return found
+
+    def known_as(self) -> list[KnownAs]:
+        """What the processes call the ends of flows that have another address on the wire: their logs do, too."""
+        found: list[KnownAs] = []
+        for matching in self._matchings:
+            for match in matching.matches:
+                end, socket = match.end, match.socket
+                for known, wire, is_client in (
+                    (socket.local, end.local, end.is_client),
+                    (socket.peer, end.peer, not end.is_client),
+                ):
+                    if known is not None and known != wire and known[1] and any(known[0]):
+                        found.append((int(end.flow.id), is_client, known))
         return found
 
     def label_of(self, matching: Matching) -> str | None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapstall.logs.endpoints import endpoints_in
+from pcapstall.logs.endpoints import addresses_in, endpoints_in
 
 A = ("1.2.3.4", 80)
 B = ("2001:db8::1", 443)
@@ -30,7 +30,9 @@ def named(text: str) -> list[tuple[str, int]]:
         ("1.2.3.4, port 80", [A]),
         ("1.2.3.4 Port: 80", [A]),
         ("client=1.2.3.4 client_port=80", [A]),
-        ("('1.2.3.4', 80)", []),
+        ("('1.2.3.4', 80)", [A]),
+        ("('2001:db8::1', 443, 0, 0)", [B]),
+        ("('1.2.3.4', 80 bytes)", []),
         ("1.2.3.4#80", [A]),
         ('{"address":"1.2.3.4","port":80}', [A]),
         ('{"address": "1.2.3.4", "portValue": 80}', [A]),
@@ -72,3 +74,19 @@ def test_what_is_written_is_found(address: ipaddress.IPv4Address, port: int, for
 @given(st.binary(max_size=300))
 def test_any_bytes_end(data: bytes) -> None:
     assert all(len(address) in (4, 16) and 0 <= port <= 65535 for address, port in endpoints_in(data))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('1.2.3.4 - - [30/Nov/2026:07:24:02 +0000] "GET / HTTP/1.1" 200 6', ["1.2.3.4"]),
+        ("[info] 7#7: *1 client 1.2.3.4 closed keepalive connection", ["1.2.3.4"]),
+        ("SSL_do_handshake() failed while SSL handshaking, client: 1.2.3.4, server: 0.0.0.0:443", ["1.2.3.4"]),
+        ('{"remote_addr":"2001:db8::1"}', ["2001:db8::1"]),
+        ('::ffff:1.2.3.4 - - "GET /"', ["1.2.3.4"]),
+        ("1.2.3.4:80 [2001:db8::1]:443 1.2.3.4/24 1.2.3.4.5 v1.2.3.4-rc", []),
+        ("07:24:02 12:00", []),
+    ],
+)
+def test_addresses_without_a_port(text: str, wanted: list[str]) -> None:
+    assert [str(ipaddress.ip_address(address)) for address in addresses_in(text.encode())] == wanted

@@ -52,6 +52,9 @@ LINES = [
     ('{"t":{"$date":"2026-11-30T07:24:02.083+00:00"},"s":"I"}', ABSOLUTE, MS, 1_000_000),
     ('{"timeUnixNano":"1796023442083943123"}', ABSOLUTE, US + 123, 1),
     ('{"MESSAGE":"x","__REALTIME_TIMESTAMP":"1796023442083943"}', ABSOLUTE, US, 1_000),
+    # stunnel; logrus at a terminal
+    ("2026.11.30 07:24:02 LOG5[0]: Service [x] accepted connection from 1.2.3.4:80", NAIVE, WHOLE, 10**9),
+    ("INFO[0003] Listening", ELAPSED, 3 * 10**9, 10**9),
     # logfmt
     ('time="2026-11-30T07:24:02Z" level=info msg=x', ABSOLUTE, WHOLE, 10**9),
     ("ts=2026-11-30T07:24:02.083Z caller=x.go:7", ABSOLUTE, MS, 1_000_000),

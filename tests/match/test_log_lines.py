@@ -1,6 +1,7 @@
 """Lines of logs and flows: whose line it is, and how the log's clock stands to the capture's."""
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from pcapstall.flows.flow import Flow
 from pcapstall.logs.reader import read_log
 from pcapstall.logs.stamps import ABSOLUTE, DAY, ELAPSED, NAIVE, TIME_OF_DAY, YEARLESS, Stamp
 from pcapstall.match.log_clock import Anchor, LogClock, counted, settle_clock
-from pcapstall.match.log_lines import FlowLines, Lives, Placed, clock_of, lines_of_flows
+from pcapstall.match.log_lines import FlowLines, KnownAs, Lives, Placed, clock_of, lines_of_flows
 from pcapstall.match.offset import QUARTER_NS, Offset
 from pcapstall.match.outline import Outline
 
@@ -43,18 +44,20 @@ def stamp(seconds: float, shift_ns: int = 0) -> str:
 
 
 def matched(
-    text: str, found: list[Flow], strace: Offset | None = None
+    text: str, found: list[Flow], strace: Offset | None = None, known_as: Sequence[KnownAs] = ()
 ) -> tuple[LogClock, dict[int, list[tuple[int, str]]]]:
     """The log's clock; of each flow the lines, each with its time since the first packet in ms."""
-    clock, lines = placed(text, found, strace)
+    clock, lines = placed(text, found, strace, known_as)
     return clock, {
         flow_id: [(line.line.number, "-" if line.ns is None else str((line.ns - START_NS) // MS)) for line in about]
         for flow_id, about in lines.items()
     }
 
 
-def placed(text: str, found: list[Flow], strace: Offset | None = None) -> tuple[LogClock, dict[int, list[Placed]]]:
-    lives = Lives(Outline(flow) for flow in found)
+def placed(
+    text: str, found: list[Flow], strace: Offset | None = None, known_as: Sequence[KnownAs] = ()
+) -> tuple[LogClock, dict[int, list[Placed]]]:
+    lives = Lives((Outline(flow) for flow in found), known_as)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.log"
         path.write_text(text)
@@ -147,6 +150,23 @@ def test_a_line_without_a_stamp_is_its_flows_all_the_same() -> None:
     clock, found = matched(f"x {CLIENT}\n", flows(0))
     assert found == {1: [(1, "-")]}
     assert not clock.known
+
+
+def test_an_address_without_a_port_is_about_the_only_flow_of_it() -> None:
+    """An access log, which has the client's address only and whole seconds."""
+    line = "10.0.0.1 - - [{}Z] GET / 200\n"
+    text = "".join(line.format(stamp(at).split(".")[0]) for at in (1, 5, 11, 40)) + f"{stamp(1)}Z 10.0.0.9 x\n"
+    assert matched(text, flows(0, 10))[1] == {1: [(1, "1000")], 2: [(3, "11000")]}
+    assert matched(text, flows(0, 1))[1] == {}, "which of two is not known"
+    assert matched(f"{stamp(1)}Z 10.0.0.1 and 10.0.0.1:41000 x\n", flows(0))[1] == {}, "another connection of it"
+
+
+def test_a_line_has_the_address_that_the_process_knows() -> None:
+    """Behind address translation the strace of the server tells as whom it knows the client."""
+    text = f"{stamp(1)}Z TLS handshake error from 192.0.2.9:61000: EOF\n{stamp(1)}Z 192.0.2.9:61001 x\n"
+    known = (1, True, (bytes((192, 0, 2, 9)), 61000))
+    assert matched(text, flows(0))[1] == {}
+    assert matched(text, flows(0), known_as=[known])[1] == {1: [(1, "1000")]}
 
 
 def test_a_strace_of_the_same_label_has_the_logs_clock() -> None:
