@@ -345,6 +345,18 @@ def test_the_tally_has_the_length_of_each_interval_by_its_name() -> None:
         assert (tally.unjudged == 0) == (name in STALL_NAMES and name not in ("ch_ack", "ch_sh"))
 
 
+def test_a_step_that_ends_before_it_begins_is_in_no_percentile() -> None:
+    """But for a hello in the SYN, and lifetimes."""
+    intervals, outcome = Intervals(), Outcome()
+    tally = LengthTally()
+    for name in NAMES:
+        setattr(intervals, name, -7)
+    tally.add(intervals, outcome, False)
+    kept = [name for at, name in enumerate(NAMES) if tally.closed_lengths(at)]
+    assert kept == ["ack_ch", "ch_fin", "ch_close", "ack_close"]
+    assert [count for count, _ in tally.closed_extents()] == [int(name in kept) for name in NAMES]
+
+
 def test_connections_that_still_wait_are_told_first(tmp_path: Path) -> None:
     assert "1 had sent no ClientHello when the capture ended" in text(
         analyse([write(tmp_path / "a.pcap", handshake(SECOND))])

@@ -11,7 +11,7 @@ from mypy_extensions import i64
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.outcome import CONNECTED, ESTABLISHED, Outcome
-from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES
+from pcapstall.diagnose.thresholds import ACK_CH, NAMES, SH_CFIN, STALL_NAMES
 
 
 class FlowLengths:
@@ -77,6 +77,12 @@ class FlowLengths:
         )
 
 
+def may_be_negative(position: i64) -> bool:
+    """Whether an interval may end before it begins, and the capture's clock is right: a ClientHello in the SYN does so,
+    and a lifetime."""
+    return position == ACK_CH or position > SH_CFIN
+
+
 class LengthTally:
     """Flows as they are measured, one after the other."""
 
@@ -119,11 +125,11 @@ class LengthTally:
             self.unjudged += 1
 
     def closed_lengths(self, position: i64) -> list[int]:
-        """The closed lengths of the interval at ``position`` in `NAMES`, flow by flow."""
+        """The closed lengths of the interval at ``position`` in `NAMES`, flow by flow, but for absurd ones."""
         found: list[int] = []
         for lengths in self._closed:
             ns: i64 = lengths.at(position)
-            if ns != ABSENT:
+            if ns >= 0 or (ns != ABSENT and may_be_negative(position)):
                 found.append(ns)
         return found
 
@@ -135,7 +141,7 @@ class LengthTally:
             longest_ns: i64 = ABSENT
             for lengths in self._closed:
                 ns: i64 = lengths.at(position)
-                if ns != ABSENT:
+                if ns >= 0 or (ns != ABSENT and may_be_negative(position)):
                     count += 1
                     if ns > longest_ns:
                         longest_ns = ns

@@ -133,6 +133,8 @@ class Tally:
         self.capture_points: Counter[str] = Counter()
         self._closed: dict[str, Lengths] = {}
         self._open: dict[str, Lengths] = {}
+        self.untrusted: Counter[str] = Counter()
+        """Lengths left out, by interval: the capture's own making."""
 
     def add(self, flow: FlowReport) -> None:
         """Count one flow."""
@@ -149,11 +151,17 @@ class Tally:
         judged = not STALL_SET.isdisjoint(flow.open_ns)
         for name, length in flow.intervals_ns.items():
             if length is not None:
-                _append(self._closed, name, length)
+                self._take(flow, self._closed, name, length)
                 judged = judged or name in STALL_SET
         for name, length in flow.open_ns.items():
-            _append(self._open, name, length)
+            self._take(flow, self._open, name, length)
         self.unjudged += not judged
+
+    def _take(self, flow: FlowReport, lengths: dict[str, Lengths], name: str, length: int) -> None:
+        if is_untrusted(flow, name, length):
+            self.untrusted[name] += 1
+        else:
+            _append(lengths, name, length)
 
     def closed(self) -> Mapping[str, Lengths]:
         """The lengths of the intervals that were seen to end, by name; of those that any flow has."""
@@ -196,6 +204,14 @@ class Tally:
 STALL_SET: Final = frozenset(STALL_INTERVALS)
 
 
+def is_untrusted(flow: FlowReport, name: str, length: int) -> bool:
+    """Whether a length is the capture's own making: it stalled for that, or ends before it begins. A ClientHello in the
+    SYN does so rightly, and so may a lifetime."""
+    if name == flow.stalled:
+        return flow.cause == "capture"
+    return length < 0 and name in STALL_SET and not (name == "ack_ch" and flow.syn_data)
+
+
 def _append(by_name: dict[str, Lengths], name: str, length: int) -> None:
     lengths = by_name.get(name)
     if lengths is None:
@@ -221,6 +237,8 @@ class SummaryRow(NamedTuple):
     intervals: Mapping[str, IntervalSummary]
     open: Mapping[str, IntervalSummary]
     """Intervals that were not seen to end, as long as they had become; not in ``intervals``."""
+    untrusted: dict[str, int]
+    """How many lengths of each interval are in neither: the capture's own making."""
 
 
 def tallies_by(flows: Iterable[FlowReport], by: str) -> dict[str | None, Tally]:
@@ -252,6 +270,7 @@ def rows_of(tallies: Mapping[str | None, Tally]) -> list[SummaryRow]:
             most_first(tally.tcp_outcomes),
             tally.intervals(),
             tally.open_intervals(),
+            {name: tally.untrusted[name] for name in INTERVALS if name in tally.untrusted},
         )
         for key, tally in tallies.items()
     ]

@@ -123,7 +123,16 @@ def _outcomes(row: SummaryRow) -> str:
 def _unit(rows: Sequence[SummaryRow]) -> str:
     names = [name for name in INTERVALS if any(_says_something(row, name) for row in rows)]
     said = "Times in ms, nearest-rank percentiles of intervals seen to end; open counts the others."
-    return f"{said} {'; '.join(f'{name}: {LEGENDS[name]}' for name in names)}." if names else said
+    if names:
+        said = f"{said} {'; '.join(f'{name}: {LEGENDS[name]}' for name in names)}."
+    return f"{said} {left_out}" if (left_out := _untrusted(rows)) else said
+
+
+def _untrusted(rows: Sequence[SummaryRow]) -> str:
+    """How many lengths are in no percentile since they cannot be believed, in one sentence; empty for none."""
+    counts = {name: sum(row.untrusted.get(name, 0) for row in rows) for name in INTERVALS}
+    found = ", ".join(f"{count} of {name}" for name, count in counts.items() if count)
+    return f"Left out, since the capture's clock or what it missed made them: {found}." if found else ""
 
 
 def _table(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:
@@ -181,22 +190,25 @@ def _object(row: SummaryRow) -> dict[str, Any]:
         "tcp_outcomes": row.tcp_outcomes,
         "intervals_ns": {name: spread._asdict() for name, spread in row.intervals.items()},
         "open_ns": {name: spread._asdict() for name, spread in row.open.items()},
+        "untrusted": row.untrusted,
     }
 
 
 def _csv(rows: Sequence[SummaryRow], by: str) -> Iterator[str]:
     spread_columns = [f"{of}_ns" for of in RANKS]
-    yield _csv_line([by, "flows", "stalled", "failed", "interval", "n", *spread_columns, "open", "longest_open_ns"])
+    yield _csv_line(
+        [by, "flows", "stalled", "failed", "interval", "n", *spread_columns, "open", "longest_open_ns", "untrusted"]
+    )
     for row in rows:
         group: list[str | int | None] = [csv_cell(row.key), row.flows, row.stalled, row.failed]
-        names = [name for name in INTERVALS if name in row.intervals or name in row.open]
+        names = [name for name in INTERVALS if name in row.intervals or name in row.open or name in row.untrusted]
         for name in names:
             closed, unended = row.intervals.get(name), row.open.get(name)
             spread = [getattr(closed, of) if closed else None for of in ("n", *RANKS)]
             opened = [unended.n, unended.max] if unended else [0, None]
-            yield _csv_line([*group, name, *spread, *opened])
+            yield _csv_line([*group, name, *spread, *opened, row.untrusted.get(name, 0)])
         if not names:
-            yield _csv_line([*group, *[None] * 8])
+            yield _csv_line([*group, *[None] * 9])
 
 
 def _csv_line(cells: Sequence[str | int | None]) -> str:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.core.errors import UsageError
+from pcapstall.core.times import SECOND
 from pcapstall.report.percentiles import Tally, percentile, summary_of
 
 
@@ -46,13 +47,29 @@ def test_a_flow_without_any_step_is_unjudged_and_one_with_an_open_step_is_not():
 
 
 def test_open_intervals_are_kept_apart():
-    made = tally(flow(intervals={"ch_sh": 5}), flow(intervals={}, open_ns={"ch_sh": 9}), flow(intervals={"ch_sh": -2}))
-    assert made.lengths("ch_sh") == [-2, 5]
-    assert made.lengths("ch_sh", with_open=True) == [-2, 5, 9]
+    made = tally(flow(intervals={"ch_sh": 5}), flow(intervals={}, open_ns={"ch_sh": 9}), flow(intervals={"ch_sh": 2}))
+    assert made.lengths("ch_sh") == [2, 5]
+    assert made.lengths("ch_sh", with_open=True) == [2, 5, 9]
     assert made.intervals()["ch_sh"].max == 5
     assert made.open_intervals()["ch_sh"].max == 9
     assert made.lengths("ack_ch") == []
     assert "ack_ch" not in made.intervals()
+
+
+def test_lengths_of_the_captures_own_making_are_counted_and_left_out():
+    stepped = {"stalled": "ack_ch", "cause": "capture", "reason": "clock_step"}
+    made = tally(
+        flow(intervals={"ack_ch": 5 * SECOND, "ch_sh": 3}, **stepped),
+        flow(intervals={}, open_ns={"ack_ch": 9 * SECOND}, **stepped),
+        flow(intervals={"ack_ch": -4, "ch_sh": -2, "ch_fin": -7}),
+        flow(intervals={"ack_ch": -1}, syn_data="accepted"),
+        flow(intervals={"ack_ch": 2 * SECOND}, stalled="ack_ch", cause="client_process"),
+    )
+    assert made.untrusted == {"ack_ch": 3, "ch_sh": 1}
+    assert made.lengths("ack_ch", with_open=True) == [-1, 2 * SECOND]
+    assert made.lengths("ch_sh") == [3]
+    assert made.lengths("ch_fin") == [-7]
+    assert made.totals().unjudged == 0
 
 
 def test_outcomes_are_counted_most_first_then_by_name():

@@ -40,6 +40,20 @@ def test_json_counts_outcomes_and_keeps_open_intervals_apart():
     assert groups == json.loads(rendered("json"))["groups"]
 
 
+def test_lengths_of_the_captures_own_making_are_told():
+    flows = [flow(stalled="ack_ch", cause="capture"), flow(intervals={"ch_sh": -2})]
+    assert "Left out, since the capture's clock or what it missed made them: 1 of ack_ch, 1 of" in rendered(
+        "table", flows=flows, width=200
+    )
+    assert json.loads(rendered("json", flows=flows))["groups"][0]["untrusted"] == {"ack_ch": 1, "ch_sh": 1}
+    rows = list(csv.DictReader(io.StringIO(rendered("csv", flows=flows))))
+    assert {row["interval"]: row["untrusted"] for row in rows if row["untrusted"] != "0"} == {
+        "ack_ch": "1",
+        "ch_sh": "1",
+    }
+    assert "Left out" not in rendered("table")
+
+
 def test_few_lengths_have_no_high_percentile():
     rows = [
         line.split()
