@@ -14,11 +14,16 @@ from pcapstall.report import to_changes, to_two_ends
 from pcapstall.report.columns import FLOW_COLUMNS
 from pcapstall.report.condition_language import STATISTICS
 from pcapstall.report.model import INTERVALS, STALL_INTERVALS
-from pcapstall.report.render import FORMATS
+from pcapstall.report.render import FORMATS, PAGE_FORMATS
 
 SHELLS: Final = ("bash", "zsh", "fish")
 
-_FORMATS_OF: Final = {"diff": to_changes.FORMATS, "compare": to_two_ends.FORMATS}
+_FORMATS_OF: Final = {
+    "diff": to_changes.FORMATS,
+    "compare": to_two_ends.FORMATS,
+    "summary": PAGE_FORMATS,
+    "timeline": PAGE_FORMATS,
+}
 """Of commands that have not all of `FORMATS`."""
 
 Items = list[CompletionItem]

@@ -122,9 +122,11 @@ output_option: Final = click.option(
     metavar="FILE",
     help="Write to FILE. [default: standard output]",
 )
-format_option: Final = format_option_of(
-    "table, markdown, jira, json, jsonl, csv, html, or table:STYLE with a style of tabulate."
-    " [default: what the name of -o ends with (.html, .md, .json, .jsonl, .csv), else table]"
+_PAGES: Final = "table, markdown, jira, json, jsonl, csv, html, "
+_STYLE: Final = "or table:STYLE with a style of tabulate. [default: what the name of -o ends with"
+format_option: Final = format_option_of(f"{_PAGES}{_STYLE} (.html, .md, .json, .jsonl, .csv), else table]")
+flow_format_option: Final = format_option_of(
+    f"{_PAGES}parquet, {_STYLE} (.html, .md, .json, .jsonl, .csv, .parquet), else table]"
 )
 
 

@@ -27,7 +27,7 @@ from pcapstall.report.render import STREAMED, parse_format, render
     options.captures_argument,
     options.strace_option,
     options.log_option,
-    options.format_option,
+    options.flow_format_option,
     options.output_option,
     options.all_option,
     click.option(
@@ -72,6 +72,10 @@ def command(
         explanation.check_format(wanted)
         if filter_text is not None:
             raise UsageError("--explain and --filter do not go together: ROW is one flow, whatever the filter keeps")
+    if format_name == "parquet":
+        from pcapstall.report import to_parquet
+
+        to_parquet.check(output in (None, destination.STDOUT) and terminal.width_of(sys.stdout) is not None)
     keep = options.chosen_filter(filter_text)
     conditions = FailConditions(fail_if)
     how = how_to_read(slow, at, tls_ports, max_flows)

@@ -17,7 +17,7 @@ from pcapstall.report.conditions import FailConditions
 from pcapstall.report.model import FlowReport
 from pcapstall.report.percentiles import GROUPS, Tally, rows_of, tallies_by
 from pcapstall.report.prose import what_was_read
-from pcapstall.report.render import parse_format
+from pcapstall.report.render import parse_page_format
 from pcapstall.report.summary import NO_KEY, render_summary
 
 
@@ -58,7 +58,7 @@ def command(
     Exit status: 0 done, 1 a --fail-if condition holds, 2 wrong usage, 3 an input cannot be read.
     """
     wanted = options.chosen_format(wanted, output)
-    parse_format(wanted)
+    parse_page_format(wanted)
     keep = options.chosen_filter(filter_text)
     conditions = FailConditions(fail_if)
     how = how_to_read(slow, at, tls_ports, max_flows)

@@ -12,7 +12,7 @@ from pcapstall.cli.reading import exit_code, how_to_read, read
 from pcapstall.cli.stages import stages
 from pcapstall.pipeline import Analysis
 from pcapstall.pipeline.given import parse_given
-from pcapstall.report.render import parse_format
+from pcapstall.report.render import parse_page_format
 from pcapstall.report.selector import compile_selector, the_only_one
 from pcapstall.report.timeline import Timeline
 
@@ -55,7 +55,7 @@ def command(
     Exit status: 0 done, 2 wrong usage or no such flow, 3 an input cannot be read.
     """
     wanted = options.chosen_format(wanted, output)
-    parse_format(wanted)
+    parse_page_format(wanted)
     compile_selector(selector)
     given = {name: [parse_given(text) for text in texts] for name, texts in (("strace", straces), ("log", logs))}
     how = how_to_read(slow, at, tls_ports, max_flows)

@@ -22,10 +22,14 @@ FORMATS: Final = {
     "jsonl": ("to_json", "render_lines"),
     "csv": ("to_csv", "render"),
     "html": ("to_html", "render"),
+    "parquet": ("to_parquet", "render"),
 }
 """Where each format's function is."""
 
-STREAMED: Final = ("json", "jsonl", "csv")
+PAGE_FORMATS: Final = tuple(name for name in FORMATS if name != "parquet")
+"""What writes other things than flows, too."""
+
+STREAMED: Final = ("json", "jsonl", "csv", "parquet")
 """Formats for machines: they write flows as they come and are meant to be given all of them."""
 
 
@@ -39,6 +43,7 @@ _BY_SUFFIX: Final = {
     ".ndjson": "jsonl",
     ".csv": "csv",
     ".jira": "jira",
+    ".parquet": "parquet",
 }
 
 
@@ -47,7 +52,7 @@ _NEVER_WRITTEN: Final = frozenset(
     (
         ".pdf", ".ps", ".doc", ".docx", ".odt", ".rtf", ".tex", ".xls", ".xlsx", ".ods", ".ppt", ".pptx",
         ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".xml", ".yaml", ".yml", ".toml", ".tsv",
-        ".parquet", ".db", ".sqlite", ".gz", ".zst", ".xz", ".bz2", ".zip",
+        ".db", ".sqlite", ".gz", ".zst", ".xz", ".bz2", ".zip",
     )
 )
 # fmt: on
@@ -82,6 +87,14 @@ def parse_format(text: str) -> tuple[str, str]:
         raise UsageError(
             f"-f {text}: no style {style!r}{_hint(style, tabulate.tabulate_formats)}; tabulate has {styles}"
         )
+    return name, style
+
+
+def parse_page_format(text: str) -> tuple[str, str]:
+    """The same where there is something else than flows to write: UsageError for ``parquet``, too."""
+    name, style = parse_format(text)
+    if name not in PAGE_FORMATS:
+        raise UsageError(f"-f {text}: only report writes it, a row for each flow")
     return name, style
 
 

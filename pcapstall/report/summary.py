@@ -16,7 +16,7 @@ from pcapstall.report.markup import Markup, grid_lines
 from pcapstall.report.model import INTERVALS, SCHEMA, IntervalSummary
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.percentiles import RANKS, SummaryRow, outcome_counts, ranks_of
-from pcapstall.report.render import parse_format
+from pcapstall.report.render import parse_page_format
 from pcapstall.report.to_csv import cell as csv_cell
 
 NO_KEY: Final = "(none)"
@@ -27,7 +27,7 @@ _SPREAD_KEEP: Final = {"p50": 0, "p90": 4, "p99": 2, "max": 0}
 
 def render_summary(rows: Sequence[SummaryRow], by: str, out: TextIO, wanted: str, options: RenderOptions) -> None:
     """Write ``rows``, grouped ``by`` server, sni or client, in the format ``wanted``, as `-f` takes it."""
-    name, style = parse_format(wanted)
+    name, style = parse_page_format(wanted)
     if name in _DATA:
         lines = _DATA[name](rows, by)
     else:

@@ -11,7 +11,7 @@ from typing import Any, Final, TextIO
 from pcapstall.report import page, prose, to_html, to_jira, to_json, to_markdown
 from pcapstall.report.markup import Markup
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.render import parse_format
+from pcapstall.report.render import parse_page_format
 from pcapstall.report.timeline import Timeline, TimelineRow
 from pcapstall.report.timeline_cells import NAMES, RIGHT, UNTIMED_TITLE, cells, headline, legend, untimed
 from pcapstall.report.timeline_table import table_lines
@@ -23,7 +23,7 @@ _ROW: Final = TimelineRow.__slots__
 
 def render_timeline(timeline: Timeline, out: TextIO, wanted: str, options: RenderOptions) -> None:
     """Write ``timeline`` in the format ``wanted``, as `-f` takes it."""
-    name, style = parse_format(wanted)
+    name, style = parse_page_format(wanted)
     if name == "csv":
         _csv(timeline, out)
         return

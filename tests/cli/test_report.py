@@ -13,7 +13,7 @@ import pytest
 from cli_support import CAPTURES, HEALTHY, LOST, REFUSED, RING
 
 from pcapstall.cli.main import main
-from pcapstall.report.render import FORMATS
+from pcapstall.report.render import PAGE_FORMATS
 
 Output = pytest.CaptureFixture[str]
 
@@ -44,7 +44,7 @@ class TestFormats:
     def test_nothing_to_tell(self, capsys: Output) -> None:
         assert report(capsys, HEALTHY).startswith("No stall: 3 flows, all within ")
 
-    @pytest.mark.parametrize("name", FORMATS)
+    @pytest.mark.parametrize("name", PAGE_FORMATS)
     def test_every_format_is_written(self, name: str, capsys: Output) -> None:
         written = report(capsys, LOST, "-f", name)
         assert "10.40.39.45:41001" in written

@@ -4,8 +4,9 @@ import io
 import pytest
 from factories import alerted, flow, hostile, report, silent_client, slow_server, ticket
 
+from pcapstall.report.flat import COLUMNS
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.to_csv import COLUMNS, cell, render
+from pcapstall.report.to_csv import cell, render
 
 
 def rows(made):

@@ -6,7 +6,7 @@ import pytest
 from factories import HOSTILE, alerted, flow, healthy, refused, silent_client, slow_server, summarise
 
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.render import FORMATS
+from pcapstall.report.render import PAGE_FORMATS
 from pcapstall.report.summary import headline, render_summary
 
 FLOWS = [silent_client(), slow_server(), refused(), alerted(), *healthy(30)]
@@ -73,14 +73,14 @@ def test_csv_has_a_row_for_each_interval_of_each_group():
     assert found["[2001:db8:40:42::129]:8087", ""]["failed"] == "1"
 
 
-@pytest.mark.parametrize("wanted", FORMATS)
+@pytest.mark.parametrize("wanted", PAGE_FORMATS)
 def test_every_format_takes_every_summary(wanted):
     for flows in ([], FLOWS, [refused()]):
         for by in ("server", "sni", "client"):
             assert rendered(wanted, by, flows, width=80)
 
 
-@pytest.mark.parametrize("wanted", FORMATS)
+@pytest.mark.parametrize("wanted", PAGE_FORMATS)
 def test_outside_names_cannot_act(wanted):
     text = rendered(wanted, "sni", [flow(sni=HOSTILE), flow(sni="=1+1")])
     assert "\x1b" not in text

@@ -28,7 +28,7 @@ from pcapstall.core.errors import UsageError
 from pcapstall.report.model import EVENTS, STALL_INTERVALS, ProcessReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.prose import headline, healthy_line, numbers, worst_first
-from pcapstall.report.render import FORMATS, parse_format, render
+from pcapstall.report.render import PAGE_FORMATS, parse_format, render
 from pcapstall.report.to_table import draw, wrap
 from pcapstall.report.untrusted import display_width
 
@@ -384,7 +384,7 @@ def test_formats():
             parse_format(wanted)
 
 
-@pytest.mark.parametrize("wanted", FORMATS)
+@pytest.mark.parametrize("wanted", PAGE_FORMATS)
 def test_every_format_takes_every_report(wanted):
     for made in (ticket(), one_stall(), clean(), hostile(), report(), report(captures=[])):
         assert rendered(made, wanted, width=80)
