@@ -52,6 +52,8 @@ def check(output: str | None, inputs: Sequence[str]) -> None:
     """UsageError when ``output`` cannot be written, or is one of ``inputs``: a pipe may be read for days before."""
     if output is None or output == STDOUT:
         return
+    if not output:
+        raise UsageError("-o: the name of the file to write is empty")
     folder = os.path.dirname(output) or os.curdir
     if not os.path.isdir(folder):
         raise UsageError(f"-o {output}: there is no folder {folder}")

@@ -8,6 +8,8 @@ import os
 import re
 from typing import NamedTuple
 
+from pcapstall.core.errors import UsageError
+
 
 class GivenFile(NamedTuple):
     """A strace or a log."""
@@ -19,7 +21,12 @@ class GivenFile(NamedTuple):
 
 
 def parse_given(text: str) -> GivenFile:
-    """``outbound=FILE``, or ``FILE``: a word before the first ``=`` is a label, unless such a file exists."""
+    """``outbound=FILE``, or ``FILE``: a word before the first ``=`` is a label, unless such a file exists.
+
+    UsageError for no name at all, as an unset variable of a script gives.
+    """
+    if not text:
+        raise UsageError("the name of a strace or log is empty")
     label, sign, path = text.partition("=")
     if sign and path and re.fullmatch(r"[\w.-]+", label) and not os.path.exists(text):
         return GivenFile(path, label)

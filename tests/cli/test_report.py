@@ -31,6 +31,20 @@ def data(capsys: Output, *arguments: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("option", "complaint"),
+    [
+        ("-o", "-o: the name of the file to write is empty"),
+        ("--strace", "the name of a strace or log is empty"),
+        ("--log", "the name of a strace or log is empty"),
+    ],
+)
+def test_an_empty_name_is_said_to_be_one(option: str, complaint: str, capsys: Output) -> None:
+    """As a script has it whose variable is not set."""
+    assert main(["report", HEALTHY, option, ""]) == 2
+    assert capsys.readouterr().err == f"pcapstall: {complaint}\n"
+
+
 class TestFormats:
     def test_the_table_is_for_the_ticket(self, capsys: Output) -> None:
         lines = report(capsys, LOST).splitlines()
