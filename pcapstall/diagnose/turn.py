@@ -127,7 +127,14 @@ def is_own_time(case: Case, turn: Turn) -> bool:
     began = case.history.at(turn.start_ref)
     if began is not None and began.from_client == turn.from_client:
         return True
-    return 0 < TRIPS_MIN * case.way_ns(turn.from_client) < turn.end_ns - turn.start_ns
+    trip_ns = case.way_ns(turn.from_client)
+    if began is not None and began.has_data:
+        # Its kernel acknowledged what it waited for: there the way was over.
+        for seg in case.history.of(turn.from_client):
+            if seg.ns > began.ns and seg is not turn.sent and seg.ack is not None and seg.ack >= began.end:
+                trip_ns = seg.ns - began.ns
+                break
+    return 0 < TRIPS_MIN * trip_ns < turn.end_ns - turn.start_ns
 
 
 def least_loss_ns(lost: int) -> int:
