@@ -24,7 +24,7 @@ NAMES: Final = (
 """In the order of a handshake. The first nine can stall, the others are lifetimes."""
 STALL_NAMES: Final = NAMES[:9]
 
-# Positions in `NAMES`, for `Intervals.stalled`.
+# Positions in `NAMES`.
 NONE: Final = -1
 SYN_SYNACK: Final = 0
 SYNACK_ACK: Final = 1
@@ -35,6 +35,9 @@ CH_SH: Final = 5
 HRR_CH2: Final = 6
 CH2_SH: Final = 7
 SH_CFIN: Final = 8
+CH_FIN: Final = 9
+CH_CLOSE: Final = 10
+ACK_CLOSE: Final = 11
 
 
 class Thresholds:

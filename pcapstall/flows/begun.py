@@ -5,6 +5,8 @@ Asked while a flow goes on, by whoever watches it, and when it ends. What follow
 
 from typing import Final
 
+from mypy_extensions import i64
+
 from pcapstall.flows.flow import IGNORED, Flow
 from pcapstall.flows.head import Arrival
 from pcapstall.wire.tls_messages import MESSAGE_HEADER
@@ -34,6 +36,7 @@ def _begins_hello(reader: TlsReader) -> bool:
     """Whether there is a record's header of a client's first message, and nothing yet that makes it no hello."""
     if reader.lost or reader.ccs or reader.content_type != _HANDSHAKE_RECORD or reader.state != MESSAGE_HEADER:
         return False
-    if reader.begun_offset() != reader.record_offset:
+    begun: i64 = reader.begun_offset()
+    if begun != reader.record_offset:
         return False
     return reader.message_word_len == 0 or reader.message_word >> (8 * (reader.message_word_len - 1)) == _CLIENT_HELLO

@@ -1,86 +1,31 @@
 """Counts and interval lengths of very many flows, taken down at the speed of the scan.
 
-Compiled. A flow is one small object, not a number for each of its intervals: nothing is boxed before somebody asks
-for the lengths of an interval, and of most nobody does. `totals.as_tally` hands them to the report and its percentiles.
+Compiled, since it sees every flow. A flow leaves 8 bytes for each interval that it had, and nothing else.
+`totals.as_tally` hands them to the report and its percentiles.
 """
-
-from array import array
 
 from mypy_extensions import i64
 
+from pcapstall.core.lengths import Lengths
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.outcome import CONNECTED, ESTABLISHED, Outcome
-from pcapstall.diagnose.thresholds import ACK_CH, NAMES, SH_CFIN, STALL_NAMES
-
-
-class FlowLengths:
-    """The closed intervals of one flow; `ABSENT` for what is not there."""
-
-    def __init__(self, intervals: Intervals) -> None:
-        self.syn_synack: i64 = intervals.syn_synack
-        self.synack_ack: i64 = intervals.synack_ack
-        self.ack_ch: i64 = intervals.ack_ch
-        self.ch_span: i64 = intervals.ch_span
-        self.ch_ack: i64 = intervals.ch_ack
-        self.ch_sh: i64 = intervals.ch_sh
-        self.hrr_ch2: i64 = intervals.hrr_ch2
-        self.ch2_sh: i64 = intervals.ch2_sh
-        self.sh_cfin: i64 = intervals.sh_cfin
-        self.ch_fin: i64 = intervals.ch_fin
-        self.ch_close: i64 = intervals.ch_close
-        self.ack_close: i64 = intervals.ack_close
-
-    def at(self, position: i64) -> i64:
-        """The one at ``position`` in `NAMES`."""
-        if position < 6:
-            if position < 3:
-                if position == 0:
-                    return self.syn_synack
-                if position == 1:
-                    return self.synack_ack
-                return self.ack_ch
-            if position == 3:
-                return self.ch_span
-            if position == 4:
-                return self.ch_ack
-            return self.ch_sh
-        if position < 9:
-            if position == 6:
-                return self.hrr_ch2
-            if position == 7:
-                return self.ch2_sh
-            return self.sh_cfin
-        if position == 9:
-            return self.ch_fin
-        if position == 10:
-            return self.ch_close
-        return self.ack_close
-
-    def is_empty(self) -> bool:
-        """Whether no interval was seen from its start to its end."""
-        for position in range(len(NAMES)):  # noqa: SIM110 - a generator is slow in compiled code
-            if self.at(position) != ABSENT:
-                return False
-        return True
-
-    def can_be_judged(self) -> bool:
-        """Whether any of those that can stall was seen."""
-        return (
-            self.syn_synack != ABSENT
-            or self.synack_ack != ABSENT
-            or self.ack_ch != ABSENT
-            or self.ch_span != ABSENT
-            or self.hrr_ch2 != ABSENT
-            or self.ch2_sh != ABSENT
-            or self.sh_cfin != ABSENT
-        )
-
-
-def may_be_negative(position: i64) -> bool:
-    """Whether an interval may end before it begins, and the capture's clock is right: a ClientHello in the SYN does so,
-    and a lifetime."""
-    return position == ACK_CH or position > SH_CFIN
+from pcapstall.diagnose.thresholds import (
+    ACK_CH,
+    ACK_CLOSE,
+    CH2_SH,
+    CH_ACK,
+    CH_CLOSE,
+    CH_FIN,
+    CH_SH,
+    CH_SPAN,
+    HRR_CH2,
+    NAMES,
+    SH_CFIN,
+    STALL_NAMES,
+    SYN_SYNACK,
+    SYNACK_ACK,
+)
 
 
 class LengthTally:
@@ -98,9 +43,10 @@ class LengthTally:
         """Both complete after `flush`."""
         self._established: i64 = 0
         """Flows that ended as most do, on their way into the two."""
-        self._closed: list[FlowLengths] = []
-        self.open: list[array[int]] = [array("q") for _ in STALL_NAMES]
-        """Lengths by position in `STALL_NAMES`."""
+        self.closed: list[Lengths] = [Lengths() for _ in NAMES]
+        """Lengths by position in `NAMES`."""
+        self.open: list[Lengths] = [Lengths() for _ in STALL_NAMES]
+        """Those that were not seen to end, by position in `STALL_NAMES`."""
 
     def add(self, intervals: Intervals, outcome: Outcome, stalled: bool) -> None:
         """Count the flow that was measured and judged last."""
@@ -115,38 +61,11 @@ class LengthTally:
             self._established += 1
         else:
             self._count_outcome(outcome.tcp, outcome.tls, 1)
-        lengths = FlowLengths(intervals)
-        if intervals.syn_synack != ABSENT or not lengths.is_empty():
-            # One of a flood of SYNs has none, and there may be millions.
-            self._closed.append(lengths)
+        self._add_closed(intervals)
         if intervals.has_open:
             self._add_open(intervals)
-        elif not lengths.can_be_judged():
+        elif not can_be_judged(intervals):
             self.unjudged += 1
-
-    def closed_lengths(self, position: i64) -> list[int]:
-        """The closed lengths of the interval at ``position`` in `NAMES`, flow by flow, but for absurd ones."""
-        found: list[int] = []
-        for lengths in self._closed:
-            ns: i64 = lengths.at(position)
-            if ns >= 0 or (ns != ABSENT and may_be_negative(position)):
-                found.append(ns)
-        return found
-
-    def closed_extents(self) -> list[tuple[int, int]]:
-        """For each of `NAMES` how many closed ones there are, and the longest of them."""
-        extents: list[tuple[int, int]] = []
-        for position in range(len(NAMES)):
-            count: i64 = 0
-            longest_ns: i64 = ABSENT
-            for lengths in self._closed:
-                ns: i64 = lengths.at(position)
-                if ns >= 0 or (ns != ABSENT and may_be_negative(position)):
-                    count += 1
-                    if ns > longest_ns:
-                        longest_ns = ns
-            extents.append((count, longest_ns))
-        return extents
 
     def flush(self) -> None:
         """Complete the outcomes."""
@@ -166,28 +85,62 @@ class LengthTally:
             self.tcp_outcomes[name] = self.tcp_outcomes.get(name, 0) + count
         for name, count in other.tls_outcomes.items():
             self.tls_outcomes[name] = self.tls_outcomes.get(name, 0) + count
-        self._closed.extend(other._closed)
-        for lengths, more in zip(self.open, other.open, strict=True):
-            lengths.extend(more)
+        for lengths, more in zip(self.closed + self.open, other.closed + other.open, strict=True):
+            lengths.absorb(more)
 
     def _count_outcome(self, tcp: str, tls: str, count: i64) -> None:
         self.tcp_outcomes[tcp] = self.tcp_outcomes.get(tcp, 0) + count
         if tls != "":
             self.tls_outcomes[tls] = self.tls_outcomes.get(tls, 0) + count
 
+    def _add_closed(self, intervals: Intervals) -> None:
+        closed = self.closed
+        _append(closed[SYN_SYNACK], intervals.syn_synack)
+        _append(closed[SYNACK_ACK], intervals.synack_ack)
+        _append_signed(closed[ACK_CH], intervals.ack_ch)
+        _append(closed[CH_SPAN], intervals.ch_span)
+        _append(closed[CH_ACK], intervals.ch_ack)
+        _append(closed[CH_SH], intervals.ch_sh)
+        _append(closed[HRR_CH2], intervals.hrr_ch2)
+        _append(closed[CH2_SH], intervals.ch2_sh)
+        _append(closed[SH_CFIN], intervals.sh_cfin)
+        _append_signed(closed[CH_FIN], intervals.ch_fin)
+        _append_signed(closed[CH_CLOSE], intervals.ch_close)
+        _append_signed(closed[ACK_CLOSE], intervals.ack_close)
+
     def _add_open(self, intervals: Intervals) -> None:
         opened = self.open
-        lengths: tuple[i64, i64, i64, i64, i64, i64, i64, i64, i64] = (
-            intervals.open_syn_synack,
-            intervals.open_synack_ack,
-            intervals.open_ack_ch,
-            intervals.open_ch_span,
-            intervals.open_ch_ack,
-            intervals.open_ch_sh,
-            intervals.open_hrr_ch2,
-            intervals.open_ch2_sh,
-            intervals.open_sh_cfin,
-        )
-        for at, ns in enumerate(lengths):
-            if ns != ABSENT:
-                opened[at].append(ns)
+        _append(opened[SYN_SYNACK], intervals.open_syn_synack)
+        _append(opened[SYNACK_ACK], intervals.open_synack_ack)
+        _append(opened[ACK_CH], intervals.open_ack_ch)
+        _append(opened[CH_SPAN], intervals.open_ch_span)
+        _append(opened[CH_ACK], intervals.open_ch_ack)
+        _append(opened[CH_SH], intervals.open_ch_sh)
+        _append(opened[HRR_CH2], intervals.open_hrr_ch2)
+        _append(opened[CH2_SH], intervals.open_ch2_sh)
+        _append(opened[SH_CFIN], intervals.open_sh_cfin)
+
+
+def can_be_judged(intervals: Intervals) -> bool:
+    """Whether any closed one of those that can stall was seen; ch_ack and ch_sh are never there without ch_span."""
+    return (
+        intervals.syn_synack != ABSENT
+        or intervals.synack_ack != ABSENT
+        or intervals.ack_ch != ABSENT
+        or intervals.ch_span != ABSENT
+        or intervals.hrr_ch2 != ABSENT
+        or intervals.ch2_sh != ABSENT
+        or intervals.sh_cfin != ABSENT
+    )
+
+
+def _append(lengths: Lengths, ns: i64) -> None:
+    """Of an interval whose end cannot lie before its beginning: a negative one is the doing of the capture's clock."""
+    if ns >= 0:
+        lengths.append(ns)
+
+
+def _append_signed(lengths: Lengths, ns: i64) -> None:
+    """Of one that may end before it begins: a ClientHello in the SYN does so, and a lifetime."""
+    if ns != ABSENT:
+        lengths.append(ns)

@@ -10,6 +10,7 @@ from typing import Final
 import pcapstall
 from pcapstall.core.endpoints import format_endpoints
 from pcapstall.core.frames import frames_by_file
+from pcapstall.core.lengths import Lengths
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.knowledge import client_key, server_endpoint
 from pcapstall.diagnose.outcome import CONNECTED, SEEN_MIDWAY, Outcome
@@ -79,7 +80,7 @@ def _delays(together: Together, clock: Clock) -> dict[str, IntervalSummary]:
     found: dict[str, IntervalSummary] = {}
     for name, to_server in (("to_server", True), ("to_client", False)):
         lengths = [clock.above_fastest(sample) for sample in together.samples if sample.to_server == to_server]
-        summary = summary_of(lengths)
+        summary = summary_of(Lengths(lengths))
         if summary is not None:
             found[name] = summary
     return found

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pcapstall.core.counts import several
+from pcapstall.core.lengths import Lengths
 from pcapstall.core.times import format_span
 from pcapstall.report.percentiles import Tally, percentile
 
@@ -131,7 +132,7 @@ def _measure(condition: "Condition", count: int, tally: Tally) -> _Measured:
         return _Measured(value, f"{condition.metric} is {value}")
     # An open interval counts as long as it had become: the percentile is then at least what is said.
     lengths = tally.lengths(interval, with_open=True)
-    if not lengths and statistic != "n":
+    if not len(lengths) and statistic != "n":
         return _Measured(None, f"no flow has {interval}")
     value = _statistic(lengths, statistic)
     shown = str(value) if statistic == "n" else format_span(value)
@@ -149,11 +150,11 @@ def _judge(condition: "Condition", found: _Measured, before: _Measured | None = 
     return ConditionResult(condition.text, holds, detail)
 
 
-def _statistic(lengths: list[int], statistic: str) -> int:
+def _statistic(lengths: Lengths, statistic: str) -> int:
     if statistic == "n":
         return len(lengths)
     if statistic == "min":
-        return lengths[0]
+        return lengths.of_rank(1)
     if statistic == "max":
-        return lengths[-1]
+        return lengths.longest()
     return percentile(lengths, int(statistic[1:]))

@@ -4,12 +4,12 @@ A tally keeps 8 bytes an interval and flow, so the summary of millions of flows 
 No text is made here.
 """
 
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from pcapstall.core.errors import UsageError
+from pcapstall.core.lengths import Lengths
 from pcapstall.report.model import (
     INTERVALS,
     STALL_INTERVALS,
@@ -24,10 +24,10 @@ GROUPS: Final = ("server", "sni", "client")
 """What `tallies_by` can group by."""
 
 
-def percentile(ordered: Sequence[int], percent: int) -> int:
-    """The nearest-rank percentile of ``ordered`` (ascending, not empty): a value that occurs, never one between two."""
-    rank = (percent * len(ordered) + 99) // 100
-    return ordered[max(rank, 1) - 1]
+def percentile(lengths: Lengths, percent: int) -> int:
+    """The nearest-rank percentile of ``lengths`` (not empty): one that occurs, never one between two."""
+    rank = (percent * len(lengths) + 99) // 100
+    return lengths.of_rank(max(rank, 1))
 
 
 RANKS: Final = ("p50", "p90", "p99", "max")
@@ -52,39 +52,12 @@ def outcome_counts(tls_outcomes: Mapping[str, int], tcp_outcomes: Mapping[str, i
     return most_first({**tls_outcomes, **unconnected})
 
 
-def summary_of(values: Iterable[int]) -> IntervalSummary | None:
-    """Percentiles of ``values``, which may have any order; None when there are none."""
-    ordered = sorted(values)
-    if not ordered:
+def summary_of(lengths: Lengths) -> IntervalSummary | None:
+    """Percentiles of ``lengths``; None when there are none."""
+    if not len(lengths):
         return None
-    return IntervalSummary(
-        len(ordered), percentile(ordered, 50), percentile(ordered, 90), percentile(ordered, 99), ordered[-1]
-    )
-
-
-class Lengths:
-    """All lengths of one interval, 8 bytes each, in no order."""
-
-    def __init__(self, values: Iterable[int] = ()) -> None:
-        self._values = array("q", values)
-
-    def append(self, length: int) -> None:
-        """One more."""
-        self._values.append(length)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def values(self) -> Sequence[int]:
-        """All of them."""
-        return self._values
-
-    def longest(self) -> int:
-        """The longest; there must be one."""
-        return max(self._values)
-
-
-NO_LENGTHS: Final = Lengths()
+    p50, p90, p99 = (percentile(lengths, percent) for percent in (50, 90, 99))
+    return IntervalSummary(len(lengths), p50, p90, p99, lengths.longest())
 
 
 class Summaries(Mapping[str, IntervalSummary]):
@@ -96,7 +69,7 @@ class Summaries(Mapping[str, IntervalSummary]):
 
     def __getitem__(self, name: str) -> IntervalSummary:
         if name not in self._made:
-            summary = summary_of(self._lengths[name].values())
+            summary = summary_of(self._lengths[name])
             assert summary is not None
             self._made[name] = summary
         return self._made[name]
@@ -163,21 +136,22 @@ class Tally:
         else:
             _append(lengths, name, length)
 
-    def closed(self) -> Mapping[str, Lengths]:
-        """The lengths of the intervals that were seen to end, by name; of those that any flow has."""
-        return self._closed
+    def take_lengths(self, closed: Mapping[str, Lengths], opened: Mapping[str, Lengths]) -> None:
+        """The lengths of flows that were counted elsewhere, by interval: of this tally from now on."""
+        self._closed = {name: lengths for name, lengths in closed.items() if len(lengths)}
+        self._open = {name: lengths for name, lengths in opened.items() if len(lengths)}
 
-    def lengths(self, interval: str, with_open: bool = False) -> list[int]:
-        """All lengths of ``interval`` in ascending order; ``with_open`` adds open ones as long as they had become."""
-        lengths = list(self.closed().get(interval, NO_LENGTHS).values())
-        if with_open:
-            lengths.extend(self._open.get(interval, NO_LENGTHS).values())
-        lengths.sort()
+    def lengths(self, interval: str, with_open: bool = False) -> Lengths:
+        """All lengths of ``interval``; ``with_open`` adds open ones as long as they had become."""
+        lengths = Lengths()
+        for kept in (self._closed, self._open) if with_open else (self._closed,):
+            if interval in kept:
+                lengths.absorb(kept[interval])
         return lengths
 
     def intervals(self) -> Summaries:
         """Percentiles of the intervals that any flow has, in the order of a handshake, open ones left out."""
-        return Summaries(self.closed())
+        return Summaries(self._closed)
 
     def open_intervals(self) -> Summaries:
         """The same of those that were not seen to end, as long as they had become."""

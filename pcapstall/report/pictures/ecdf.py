@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pcapstall.core.counts import several
+from pcapstall.core.lengths import Lengths
 from pcapstall.core.times import format_span
 from pcapstall.report.flow_grid import LEGENDS
 from pcapstall.report.percentiles import percentile
@@ -61,7 +62,7 @@ def draw(spread: Spread) -> svg.Picture | None:
 
 def _medians(panels: Sequence[tuple[str, Mapping[str, Sequence[int]]]]) -> str:
     said = [
-        f"{step} of {server}: half within {format_span(percentile(values, 50))}"
+        f"{step} of {server}: half within {format_span(percentile(Lengths(values), 50))}"
         for step, lengths in panels
         for server, values in lengths.items()
     ]
@@ -83,7 +84,7 @@ def _panel(step: str, lengths: Mapping[str, Sequence[int]], servers: Sequence[st
     for server, values in lengths.items():
         yield svg.group(
             [svg.path(_steps(values, scale), f"step s{servers.index(server)}")],
-            f"{server}: {several(len(values), 'flow')}, half within {format_span(percentile(values, 50))},"
+            f"{server}: {several(len(values), 'flow')}, half within {format_span(percentile(Lengths(values), 50))},"
             f" the longest {format_span(values[-1])}",
             "m",
         )

@@ -1,0 +1,85 @@
+"""Very many lengths of time in 8 bytes each, and which of them has a rank: found without sorting all of them.
+
+Compiled: a list would hold an object for each number, and to sort a million of those takes as long as to read a
+capture of as many packets. Whose lengths they are is not known here.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from librt.vecs import append, extend, vec
+from mypy_extensions import i64
+
+_PARTS_MAX: Final = 64
+"""Divisions before everything is sorted after all: twice as many as any lengths need that nobody has arranged."""
+
+
+class Lengths:
+    """Lengths in nanoseconds, in no order."""
+
+    def __init__(self, values: Iterable[int] = ()) -> None:
+        self._values: vec[i64] = vec[i64](values)
+
+    def append(self, length: i64) -> None:
+        """One more."""
+        self._values = append(self._values, length)
+
+    def absorb(self, other: "Lengths") -> None:
+        """All of ``other``'s as well."""
+        self._values = extend(self._values, other._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def values(self) -> list[int]:
+        """All of them."""
+        return list(self._values)
+
+    def longest(self) -> int:
+        """The longest; there must be one."""
+        values = self._values
+        found: i64 = values[0]
+        for value in values:
+            if value > found:
+                found = value
+        return found
+
+    def of_rank(self, rank: i64) -> int:
+        """The one that is in place ``rank`` when all are sorted, counted from 1; they change their places for it.
+
+        IndexError when there is no such place.
+        """
+        values = self._values
+        if rank < 1 or rank > len(values):
+            raise IndexError(f"no rank {rank} among {len(values)} lengths")
+        low: i64 = 0
+        high: i64 = len(values) - 1
+        wanted: i64 = rank - 1
+        parts: i64 = 0
+        while low < high:
+            parts += 1
+            if parts > _PARTS_MAX:
+                self._values = vec[i64](sorted(values))
+                return self._values[wanted]
+            # C. A. R. Hoare, Algorithm 65 "Find": what is shorter than one of them to the left, the others right.
+            pivot: i64 = values[(low + high) >> 1]
+            left: i64 = low
+            right: i64 = high
+            while left <= right:
+                while values[left] < pivot:
+                    left += 1
+                while values[right] > pivot:
+                    right -= 1
+                if left <= right:
+                    value: i64 = values[left]
+                    values[left] = values[right]
+                    values[right] = value
+                    left += 1
+                    right -= 1
+            if wanted <= right:
+                high = right
+            elif wanted >= left:
+                low = left
+            else:
+                break
+        return values[wanted]

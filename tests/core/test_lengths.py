@@ -1,0 +1,50 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcapstall.core.lengths import Lengths
+
+NUMBERS = st.lists(st.integers(-(2**62), 2**62) | st.integers(0, 3), min_size=1)
+
+
+@given(NUMBERS, st.data())
+def test_a_rank_is_a_place_among_all_when_sorted(values, data):
+    lengths = Lengths(values)
+    for rank in data.draw(st.lists(st.integers(1, len(values)), min_size=1, max_size=5)):
+        assert lengths.of_rank(rank) == sorted(values)[rank - 1]
+    assert lengths.longest() == max(values)
+    assert sorted(lengths.values()) == sorted(values)
+
+
+@given(st.lists(NUMBERS))
+def test_lengths_take_in_others_and_leave_them_as_they_were(parts):
+    whole, kept = Lengths(), [Lengths(part) for part in parts]
+    for lengths in kept:
+        whole.absorb(lengths)
+    whole.append(5)
+    assert whole.values() == [*(number for part in parts for number in part), 5]
+    assert [lengths.values() for lengths in kept] == parts
+    assert len(whole) == sum(map(len, parts)) + 1
+
+
+def arranged(count: int) -> list[int]:
+    """The middle one of those that are left is always the shortest."""
+    places, values = list(range(count)), [0] * count
+    for shortest in range(count):
+        middle = (shortest + count - 1) >> 1
+        values[places[middle]] = shortest
+        places[shortest], places[middle] = places[middle], places[shortest]
+    return values
+
+
+def test_lengths_that_somebody_arranged_take_no_longer():
+    """Each division would put one aside: 20 milliards of steps."""
+    lengths = Lengths(arranged(200_000))
+    assert lengths.of_rank(200_000) == 199_999
+    assert lengths.of_rank(100_000) == 99_999
+
+
+@pytest.mark.parametrize("rank", [0, 4])
+def test_there_is_no_rank_beyond_the_lengths(rank):
+    with pytest.raises(IndexError):
+        Lengths([3, 1, 2]).of_rank(rank)
