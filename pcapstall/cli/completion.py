@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from pcapstall.core.errors import UsageError
-from pcapstall.report import to_changes, to_two_ends
+from pcapstall.report import to_changes, to_picture, to_two_ends
 from pcapstall.report.columns import FLOW_COLUMNS
 from pcapstall.report.condition_language import STATISTICS
 from pcapstall.report.model import INTERVALS, STALL_INTERVALS
@@ -23,6 +23,7 @@ _FORMATS_OF: Final = {
     "compare": to_two_ends.FORMATS,
     "summary": PAGE_FORMATS,
     "timeline": PAGE_FORMATS,
+    "plot": to_picture.FORMATS,
 }
 """Of commands that have not all of `FORMATS`."""
 

@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "watch": "pcapstall.cli.watch_command",
     "compare": "pcapstall.cli.compare_command",
     "diff": "pcapstall.cli.diff_command",
+    "plot": "pcapstall.cli.plot_command",
     "extract": "pcapstall.cli.extract_command",
     "verify": "pcapstall.cli.verify_command",
 }

@@ -67,7 +67,8 @@ def format_of_name(path: str) -> str:
     suffix = os.path.splitext(path)[1].lower()
     if suffix in _NEVER_WRITTEN:
         known = ", ".join(_BY_SUFFIX)
-        raise UsageError(f"-o {path}: there is no format for {suffix}; there are {known}, and .txt for a table")
+        hint = "; pcapstall plot draws pictures" if suffix in (".png", ".svg") else ""
+        raise UsageError(f"-o {path}: there is no format for {suffix}; there are {known}, and .txt for a table{hint}")
     return _BY_SUFFIX.get(suffix, "table")
 
 

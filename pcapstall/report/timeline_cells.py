@@ -8,6 +8,7 @@ from typing import Final
 
 from pcapstall.core.times import MS, format_ms, format_time_of_day, format_utc
 from pcapstall.report.happening import what_happened
+from pcapstall.report.model import FlowReport
 from pcapstall.report.places import Places
 from pcapstall.report.timeline import Timeline, TimelineRow
 
@@ -23,13 +24,16 @@ def headline(timeline: Timeline) -> str:
     """The flow and the verdict on it."""
     flow = timeline.flow
     sni = f" ({flow.sni})" if flow.sni else ""
+    return f"Flow {flow.id}, {flow.client} -> {flow.server}{sni}: {verdict_on(flow)}."
+
+
+def verdict_on(flow: FlowReport) -> str:
+    """What is said of ``flow``, without a full stop."""
     if flow.verdict:
-        said = flow.verdict
-    elif flow.stalled or flow.failed:
-        said = what_happened(flow)
-    else:
-        said = f"no stall, {flow.tls_outcome or flow.tcp_outcome}"
-    return f"Flow {flow.id}, {flow.client} -> {flow.server}{sni}: {said.rstrip('.')}."
+        return flow.verdict.rstrip(".")
+    if flow.stalled or flow.failed:
+        return what_happened(flow).rstrip(".")
+    return f"no stall, {flow.tls_outcome or flow.tcp_outcome}"
 
 
 def cells(timeline: Timeline) -> Iterator[list[str]]:

@@ -14,11 +14,6 @@ def drawn(made, chosen, most=60):
     return waterfall_svg.draw(waterfall_of(sketch_of(made, chosen), most))
 
 
-def test_golden_with_straces_and_logs(golden) -> None:
-    fall = waterfall_of(timeline(STALLED / "capture.pcap", "10.40.39.45:34506", texts=True))
-    golden("stalled-client-hello.svg", waterfall_svg.draw(fall).document())
-
-
 def test_golden_of_packets(golden) -> None:
     fall = waterfall_of(timeline(CAPTURES / "client-hello-lost" / "capture.pcap", "3"))
     golden("client-hello-lost.svg", waterfall_svg.draw(fall).document())
