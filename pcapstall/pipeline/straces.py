@@ -15,6 +15,7 @@ from pcapstall.core.errors import InputError
 from pcapstall.core.garbage import without_garbage
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import Tried
+from pcapstall.diagnose.process.finding import AWAIT_SERVER
 from pcapstall.diagnose.process.judge import ANY_STAGE, judge, look, responsible
 from pcapstall.diagnose.process.scene import ANSWER_STAGES, ProcessVerdict, Scene, StraceFact
 from pcapstall.diagnose.verdict import Verdict
@@ -56,6 +57,7 @@ class Straces:
         """By flow id and whether it is the client's end."""
         self._planned: list[tuple[int, Scene]] = []
         self._scenes: dict[int, Scene] = {}
+        """By flow id; by the negative of it that of an end which may have owed an answer before the ClientHello."""
         self._timeless: dict[int, StraceFact] = {}
         """What to say of a flow whose strace has no times, by flow id."""
 
@@ -83,6 +85,11 @@ class Straces:
         chosen = client if client and match is client[0] else server
         if match is None:
             chosen = self._unaccepted(case)
+        if case.stalled == "ack_ch" and case.flow.preamble and server is not None and not server[0].end.sends_hello:
+            # Whose turn it was most of the time, the rules will say.
+            answering = look(case, *server)
+            if answering is not None:
+                self._planned.append((-int(case.flow.id), answering))
         if chosen is None:
             return
         scene = look(case, *chosen)
@@ -114,7 +121,7 @@ class Straces:
 
     def judge(self, case: Case, verdict: Verdict | None) -> Verdict | None:
         """The verdict on a flow in the light of what was recorded."""
-        scene = self._scenes.get(int(case.flow.id))
+        scene = self._scene_of(case, verdict)
         timeless = self._timeless.get(int(case.flow.id))
         if verdict is not None and timeless is not None:
             return replace(verdict, evidence=[*verdict.evidence, timeless])
@@ -122,6 +129,13 @@ class Straces:
             return verdict
         scene.case = case
         return judge(case, verdict, scene)
+
+    def _scene_of(self, case: Case, verdict: Verdict | None) -> Scene | None:
+        """Of the end whose time it was: where both have a scene, the verdict that packets gave tells which."""
+        answering = self._scenes.get(-int(case.flow.id))
+        if answering is not None and verdict is not None and verdict.reason == AWAIT_SERVER:
+            return answering
+        return self._scenes.get(int(case.flow.id))
 
     def explain(self, case: Case, verdict: Verdict | None) -> list[Tried]:
         """Which stages of the process were looked at for a flow, and why each was the late one or not."""

@@ -18,8 +18,9 @@ LATE_ACCEPT = "late_accept"
 LATE_READ = "late_read"
 SLOW_HANDLING = "slow_handling"
 NOT_TRACED = "not_traced"
+AWAIT_SERVER = "await_server"
 BOTH_SILENT = "both_silent"
-"""As packets alone may say, too: here the process is seen to have waited for the other end."""
+"""As packets alone may say, too: here the process is seen to be at it, or to have waited for the other end."""
 
 
 @dataclass

@@ -10,6 +10,7 @@ from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.activity import UNKNOWN as NO_ACTIVITY
 from pcapstall.diagnose.process.activity import doing
+from pcapstall.diagnose.process.answering import judge_answering
 from pcapstall.diagnose.process.finding import NO_EVENT_DELIVERED, NOT_TRACED, Finding, WrittenEarly
 from pcapstall.diagnose.process.receiver import judge_receiver, listened
 from pcapstall.diagnose.process.scene import ANSWER_STAGES, HELLO_STAGES, ProcessVerdict, Scene, StraceFact
@@ -72,6 +73,11 @@ def look(case: Case, match: Match, matching: Matching) -> Scene | None:
 def judge(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
     """``verdict``, which packets gave, in the light of the recorded ``scene``."""
     way = scene.match.way
+    if case.stalled == "ack_ch" and not scene.match.end.sends_hello:
+        answering = judge_answering(scene) if _is_awaited(verdict) else "it was not its turn"
+        if isinstance(answering, str):
+            return _as_it_was(verdict, way, answering)
+        return _the_process(case, verdict, scene, answering)
     if verdict.cause == NETWORK or AWAIT_SERVER in verdict.parts or verdict.reason == "both_silent":
         return _as_it_was(verdict, way, "packets show the network or the other end at fault, whatever the process did")
     if case.stalled == "syn_synack":
@@ -89,6 +95,11 @@ def judge(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
     if isinstance(found, WrittenEarly):
         return _not_the_process(case, verdict, scene, found)
     return _the_process(case, verdict, scene, found)
+
+
+def _is_awaited(verdict: Verdict) -> bool:
+    """Whether most of the time was that of an end which owed an answer."""
+    return 2 * verdict.parts.get(AWAIT_SERVER, 0) > sum(verdict.parts.values()) and verdict.cause == SERVER_PROCESS
 
 
 def _too_late(scene: Scene) -> bool:
