@@ -39,7 +39,10 @@ def may_color(out: TextIO) -> bool:
 
 def look_of(out: TextIO, all_flows: bool = False) -> RenderOptions:
     """How a report is to look there."""
-    return RenderOptions(width=width_of(out), color=may_color(out), all_flows=all_flows)
+    encoding = (out.encoding or "").lower().replace("-", "")
+    return RenderOptions(
+        width=width_of(out), color=may_color(out), all_flows=all_flows, plain=not encoding.startswith("utf")
+    )
 
 
 class Ticker:

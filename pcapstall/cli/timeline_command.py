@@ -10,6 +10,7 @@ from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.inputs import check_inputs
 from pcapstall.cli.reading import exit_code, how_to_read, read
 from pcapstall.cli.stages import stages
+from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Analysis
 from pcapstall.pipeline.given import parse_given
 from pcapstall.report.render import parse_page_format
@@ -32,6 +33,7 @@ from pcapstall.report.timeline import Timeline
     options.format_option,
     options.output_option,
     click.option("--all", "everything", is_flag=True, help="Every packet, call and log line of the time of the flow."),
+    click.option("--picture", is_flag=True, help="Lanes of client and server with arrows between, not a table."),
     *options.reading_options,
 )
 def command(
@@ -42,6 +44,7 @@ def command(
     wanted: str,
     output: str | None,
     everything: bool,
+    picture: bool,
     slow: tuple[str, ...],
     at: str | None,
     tls_ports: tuple[int, ...],
@@ -55,7 +58,8 @@ def command(
     Exit status: 0 done, 2 wrong usage or no such flow, 3 an input cannot be read.
     """
     wanted = options.chosen_format(wanted, output)
-    parse_page_format(wanted)
+    if parse_page_format(wanted)[0] != "table" and picture:
+        raise UsageError("--picture draws with text: it goes with -f table; html has its picture, plot makes files")
     compile_selector(selector)
     given = {name: [parse_given(text) for text in texts] for name, texts in (("strace", straces), ("log", logs))}
     how = how_to_read(slow, at, tls_ports, max_flows)
@@ -78,5 +82,5 @@ def command(
 
         with destination.opened(output) as out:
             stages("writing")
-            render_timeline(timeline, out, wanted, terminal.look_of(out))
+            render_timeline(timeline, out, wanted, terminal.look_of(out)._replace(picture=picture))
     return exit_code((), analysis.unreadable)

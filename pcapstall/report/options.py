@@ -17,5 +17,9 @@ class RenderOptions(NamedTuple):
     """`--all`: the verdict of every stalled or failed flow is told, however many there are."""
     style: str = "simple"
     """The tabulate style of ``-f table:STYLE``."""
+    picture: bool = False
+    """`--picture`: a timeline is drawn as lanes instead of its table."""
+    plain: bool = False
+    """Whether the output's encoding has no characters to draw lines with."""
     stories: int = 25
     """How many verdicts a table is followed by, without ``all_flows``."""

@@ -43,7 +43,10 @@ def table_lines(timeline: Timeline, options: RenderOptions) -> Iterator[str]:
     for line in wrap(printable(headline(timeline)), width):
         yield paint(line, color, options)
     yield ""
-    yield from _table(timeline, options, width)
+    if options.picture:
+        yield from _picture(timeline, options, width)
+    else:
+        yield from _table(timeline, options, width)
     yield from (paint(line, DIM, options) for line in wrap(printable(legend(timeline)), width, "  "))
     lines = untimed(timeline)
     if lines:
@@ -55,6 +58,18 @@ def table_lines(timeline: Timeline, options: RenderOptions) -> Iterator[str]:
     for fact in [*timeline.notices, *prose.what_was_read(timeline.report)]:
         for line in wrap(printable(fact), width, "  "):
             yield paint(line, YELLOW if fact.startswith("Warning: ") else "", options)
+
+
+def _picture(timeline: Timeline, options: RenderOptions, width: int) -> Iterator[str]:
+    """The lanes of client and server."""
+    from pcapstall.report.pictures import waterfall, waterfall_text  # most timelines are tables
+
+    signs = waterfall_text.PLAIN if options.plain else waterfall_text.LINES
+    fall = waterfall.waterfall_of(timeline, len(timeline.rows) if timeline.everything else waterfall.MOST_MARKS)
+    for line in waterfall_text.lines(fall, width, signs):
+        yield line.replace(signs.bar, paint(signs.bar, RED, options)) if not options.plain else line
+    if fall.left_out:
+        yield f"{fall.left_out} more events are left out."
 
 
 def _table(timeline: Timeline, options: RenderOptions, width: int) -> Iterator[str]:

@@ -1,0 +1,109 @@
+"""The waterfall of a terminal: lanes, arrows, the bar of the stall, and the width that it keeps."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from factories import event, flow, hostile, report, silent_client, slow_server
+from hypothesis import given
+from hypothesis import strategies as st
+from picture_support import CAPTURES, STALLED, timeline
+
+from pcapstall.cli.main import main
+from pcapstall.core.times import MS
+from pcapstall.report.model import Evidence
+from pcapstall.report.pictures.waterfall import waterfall_of
+from pcapstall.report.pictures.waterfall_text import LEAST_WIDTH, LINES, PLAIN, lines
+from pcapstall.report.sketch import sketch_of
+from pcapstall.report.untrusted import display_width
+
+CAPTURE = str(STALLED / "capture.pcap")
+WITH_TEXTS = waterfall_of(timeline(STALLED / "capture.pcap", "6", texts=True))
+PACKETS = waterfall_of(timeline(CAPTURES / "client-hello-lost" / "capture.pcap", "3"))
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_golden(width: int, golden) -> None:
+    golden(f"stalled.{width}.txt", "\n".join(lines(WITH_TEXTS, width)) + "\n")
+
+
+@given(st.integers(10, 240), st.sampled_from([WITH_TEXTS, PACKETS]), st.sampled_from([LINES, PLAIN]))
+def test_it_is_never_wider_than_the_terminal(width, fall, signs) -> None:
+    drawn = list(lines(fall, width, signs))
+    assert max(map(display_width, drawn)) <= max(width, LEAST_WIDTH)
+    assert all(line == line.rstrip() for line in drawn)
+
+
+def test_the_lanes_are_straight() -> None:
+    rows = list(lines(PACKETS, 80))[2:]
+    client = {row.index(sign) for row in rows for sign in "│┊" if sign in row}
+    assert min(client) == rows[0].index("│")
+    assert {len(row) for row in rows if "▶" in row or "◀" in row} == {len(rows[0])}
+
+
+def test_the_bar_is_on_the_lane_of_whose_time_it_was_and_words_say_so() -> None:
+    text = "\n".join(lines(WITH_TEXTS, 100))
+    assert "█ ack_ch 52.2 s" in text
+    assert "█ client process" in text
+    assert "≈ 42.2 s" in text
+    network = "\n".join(lines(PACKETS, 80))
+    assert "ch_ack 1.8 s" in network
+    assert "█ ┊" in network, "the network's bar is between the lanes"
+
+
+def test_a_stall_without_a_silence_is_said_below() -> None:
+    names = ("syn", "syn_ack", "ack", "client_hello_first")
+    steps = {name: event(2**at * MS, at) for at, name in enumerate(names, 1)}
+    intervals = {"syn_synack": 2 * MS, "synack_ack": 4 * MS, "ack_ch": 4 * MS}
+    one = flow(1, events=steps, intervals=intervals, stalled="ack_ch", cause="client_process")
+    assert list(lines(waterfall_of(sketch_of(report([one]), one)), 80))[-1] == "ack_ch 4.0 ms: client process"
+
+
+def test_an_open_stall_goes_on_behind_the_last_event() -> None:
+    one = slow_server()._replace(events=slow_server().events | {"syn": event(0, 1), "client_hello_last": event(MS, 4)})
+    drawn = list(lines(waterfall_of(sketch_of(report([one]), one)), 80))
+    assert "ch_sh >4.5 s" in "".join(drawn[-3:])
+
+
+def test_a_flow_without_an_event_is_its_head() -> None:
+    assert len(list(lines(waterfall_of(sketch_of(report([flow(1)]), flow(1))), 80))) == 2
+
+
+def test_outside_text_is_text() -> None:
+    (one,) = hostile().flows
+    drawn = "".join(lines(waterfall_of(sketch_of(hostile(), one)), 80))
+    assert drawn.isprintable()
+
+
+@pytest.mark.parametrize("wanted", ["html", "markdown", "json"])
+def test_it_goes_with_a_terminal_only(wanted: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["timeline", CAPTURE, "--flow", "6", "--picture", "-f", wanted]) == 2
+    assert "--picture draws with text" in capsys.readouterr().err
+
+
+def test_it_stands_in_place_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["timeline", CAPTURE, "--flow", "6", "--picture"]) == 0
+    shown = capsys.readouterr().out
+    assert "─ ClientHello [148] ─" in shown
+    assert "Remarks" not in shown
+    assert "Times are UTC by the capture's clock" in shown
+
+
+def test_where_lines_cannot_be_drawn_plain_characters_stand_for_them() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "pcapstall", "timeline", CAPTURE, "--flow", "6", "--picture"],
+        capture_output=True, check=True, env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    shown = ended.stdout.decode("ascii")
+    assert "- ClientHello [148] -" in shown
+    assert "\\u" not in shown.partition("Times are")[0]
+    assert "# ack_ch 52.2 s" in shown
+
+
+def test_evidence_is_marked_as_in_the_table() -> None:
+    one = silent_client()._replace(evidence=[Evidence("", [9], 0, [])])
+    drawn = list(lines(waterfall_of(sketch_of(report([one]), one)), 80))
+    marked = [line for line in drawn if "* " in line]
+    assert len(marked) == 1
+    assert "ClientHello [9]" in marked[0]
