@@ -13,13 +13,14 @@ from pcapstall.anonymise.mapping import Mapping
 from pcapstall.core.endpoints import format_address
 
 _V4: Final = r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\d)"
-_V6: Final = r"(?<![\w.])(?:[0-9A-Fa-f]{0,4}:){2,7}(?:[0-9A-Fa-f]{0,4}|\d{1,3}(?:\.\d{1,3}){3})(?![\w:])"
+_V6: Final = r"(?<![\w.])(?:[0-9A-Fa-f]{0,4}:){2,7}(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4})(?![\w:]|\.\d)"
 _MAC: Final = r"(?<![0-9A-Fa-f:-])(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f:-])"
 _DASHED: Final = r"(?<!\d)(?<!\d-)\d{1,3}(?:-\d{1,3}){3}(?!-?\d)"
 _WITHIN: Final = re.compile(rf"{_V4}|{_DASHED}")
 """Addresses within other words: ip-10-0-0-7."""
 _TEXT: Final = r"(?:[A-Za-z0-9._%+-]+@)?[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _TOKEN: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{_V6})|(?P<v4>{_V4})|(?P<text>{_TEXT})")
+_ADDRESSES: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{_V6})|(?P<v4>{_V4})")
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
 
 _SUFFIXES: Final = frozenset(
@@ -51,6 +52,10 @@ class FreeText:
         """``text`` with other names."""
         self._learn()
         return _TOKEN.sub(self._token, text)
+
+    def addresses(self, text: str) -> str:
+        """``text`` with other addresses, and all its words."""
+        return _ADDRESSES.sub(self._token, text)
 
     def _learn(self) -> None:
         """Names that were met since, with the domains that they are in."""
@@ -96,7 +101,7 @@ class FreeText:
         if at and "." in rest:
             return f"{self._mapping.words(user)}@{self._mapping.name(rest)}"
         small = text.lower()
-        if small in self._names or self._is_host(small):
+        if small in self._names or self.is_host(small):
             return self._mapping.words(text)
         return _WORD.sub(self._word, text)
 
@@ -105,7 +110,8 @@ class FreeText:
             return self.address(match[0])
         return self.address(match[0].replace("-", ".")).replace(".", "-")
 
-    def _is_host(self, small: str) -> bool:
+    def is_host(self, small: str) -> bool:
+        """Whether a word in small letters is a host's name, by how it ends or because its domain is known."""
         labels = small.split(".")
         if len(labels) < 2:
             return False

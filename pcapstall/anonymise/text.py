@@ -54,7 +54,8 @@ def _token(match: re.Match[str], mapping: Mapping) -> str:
     if kind == "ip":
         return _same_length(text, mapping)
     if kind == "host":
-        if text in _KEPT_DOTTED or all(part.lower() in KEPT_TOKENS or _is_short(part) for part in text.split(".")):
+        # A number with dots may be the beginning of an address that was cut.
+        if text in _KEPT_DOTTED or all(part.lower() in KEPT_TOKENS for part in text.split(".")):
             return text
         return mapping.name(text)
     if text.lower() in KEPT_TOKENS or _is_short(text):

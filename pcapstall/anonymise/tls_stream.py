@@ -152,14 +152,15 @@ class TlsStream:
         if not self._pieces:
             return
         data = b"".join(self._data[start:end] for start, end in self._pieces)
-        mapped = self._messages(data)
+        mapped = self.messages(data)
         at = 0
         for start, end in self._pieces:
             self.out[start:end] = mapped[at : at + end - start]
             at += end - start
         self._pieces = []
 
-    def _messages(self, data: bytes) -> bytes:
+    def messages(self, data: bytes) -> bytes:
+        """Handshake messages without the records that they came in."""
         out = bytearray((FILLER,)) * len(data)
         at = 0
         while at < len(data):

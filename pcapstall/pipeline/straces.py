@@ -45,7 +45,7 @@ class Straces:
         self._labels: dict[str, str | None] = {}
         paths: list[str] = []
         for file in files:
-            for path in _expand(file.path):
+            for path in files_of_strace(file.path):
                 if path not in paths:
                     paths.append(path)
                 self._labels.setdefault(path, file.label)
@@ -247,7 +247,7 @@ class Straces:
         return []
 
 
-def _expand(path: str) -> list[str]:
+def files_of_strace(path: str) -> list[str]:
     """The files of a family, or of a pattern; the path itself when it is neither."""
     if os.path.exists(path):
         return [path]

@@ -1,0 +1,101 @@
+"""Lines of a strace under other names: strings by the call that they belong to, addresses, paths and commands' names.
+
+Numbers, times, descriptors, flags and results stay, and a line stays a line, so that a report cites the same ones. How
+strings are printed is in `strace_strings`.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from pcapstall.anonymise.free_text import FreeText
+from pcapstall.anonymise.mapping import Mapping
+from pcapstall.anonymise.strace_strings import Strings, decoded, encoded
+
+_STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*)("|\\?$)|<(/(?:[^>\\]|\\.)*)>', re.DOTALL)
+"""A string, or the path that a descriptor is decorated with."""
+_CALL: Final = re.compile(rb"(?:<\.\.\. )?([a-z_][a-z0-9_]*)(?:\(| resumed>)")
+_BUFFERS: Final = re.compile(
+    rb"p?(?:read|write)v?(?:64|2)?|recv(?:from|msg|mmsg)?|send(?:to|msg|mmsg)?|getrandom|vmsplice|process_vm_\w+|add_key"
+)
+_PATH_NAMES: Final = re.compile(rb"sun_path=@?$")
+_ADDRESS: Final = re.compile(rb"(?:inet_addr\(|inet_pton\(\w+, |inet_ntop\(\w+, )$")
+_PACKED: Final = re.compile(rb"sin6?_addr=(?:\{\w+=)?$")
+_HARMLESS: Final = re.compile(rb"(?:sin6?_port|sin6_flowinfo)=$")
+_COMMAND: Final = re.compile(rb"^(\[pid +\d+|\s*\d+)<([^>]*)>")
+_DECODED_PID: Final = re.compile(rb"(?<=\d)<([^</\[\]>:]*)>(?=[\] ,)}|]|$)")
+_DUMP: Final = re.compile(rb"^ \| [0-9a-f]{5}")
+_HEXADECIMAL: Final = re.compile(rb"\b[0-9a-f]{2}\b")
+_STACK: Final = re.compile(rb"^ > ")
+_KNOWN: Final = re.compile(
+    rb"[a-z_0-9]+\(|resumed>|^.{0,60}(?:--- |\+\+\+ |strace: )|^ \* |tached|^%|^-|^\s*$|<\.\.\.|\.\.\.>|\) += [-\dx?]"
+)
+_SCRIPT: Final = re.compile(rb"^(Script (?:started|done) on [-+: \d]+).*", re.DOTALL)
+_SYSLOG: Final = re.compile(rb"^([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d )(\S+)( strace\[)")
+
+
+class StraceText:
+    """Maps one line after the other."""
+
+    def __init__(
+        self, mapping: Mapping, text: FreeText, known_line: Callable[[bytes], bytes | None] = lambda _data: None
+    ) -> None:
+        self._mapping = mapping
+        self._text = text
+        self._strings = Strings(mapping, text, known_line)
+
+    def line(self, line: bytes) -> bytes:
+        """One line without its end."""
+        if _DUMP.match(line):
+            return line[:10] + _HEXADECIMAL.sub(b"00", line[10:58]) + b"." * len(line[58:])
+        if _STACK.match(line):
+            return b" > " + self._words(line[3:])
+        script = _SCRIPT.match(line)
+        if script is not None:
+            return script[1]
+        if _KNOWN.search(line) is None:
+            return self._words(line)
+        line = _SYSLOG.sub(lambda match: match[1] + self._name(match[2]) + match[3], line)
+        line = _COMMAND.sub(lambda match: match[1] + b"<" + self._words(match[2]) + b">", line)
+        call = _CALL.search(line)
+        is_buffer = call is not None and _BUFFERS.fullmatch(call[1]) is not None
+        parts: list[bytes] = []
+        at = 0
+        for match in _STRING.finditer(line):
+            parts.append(self._between(line[at : match.start()]))
+            if match[3] is not None:
+                parts.append(b"<" + encoded(self._strings.other(decoded(match[3])), b"") + b">")
+            else:
+                parts.append(b'"' + self._string(match[1], line[: match.start()], is_buffer) + match[2])
+            at = match.end()
+        parts.append(self._between(line[at:]))
+        return b"".join(parts)
+
+    def _string(self, text: bytes, before: bytes, is_buffer: bool) -> bytes:
+        data = decoded(text)
+        if _HARMLESS.search(before):
+            return text
+        if _ADDRESS.search(before):
+            mapped = self._strings.address(data)
+        elif _PACKED.search(before):
+            mapped = self._strings.packed(data)
+        elif is_buffer and not _PATH_NAMES.search(before):
+            mapped = self._strings.buffer(data)
+        elif before.endswith(b"sa_data="):
+            mapped = bytes(len(data))
+        else:
+            mapped = self._strings.other(data)
+        return encoded(mapped, text)
+
+    def _between(self, text: bytes) -> bytes:
+        """What stands outside of strings: addresses, and commands' names."""
+        text = _DECODED_PID.sub(lambda match: b"<" + self._words(match[1]) + b">", text)
+        return self._text.addresses(text.decode("latin-1")).encode("latin-1")
+
+    def _words(self, text: bytes) -> bytes:
+        """Text that is no call: each word of it."""
+        mapped = self._text.addresses(text.decode("latin-1"))
+        return self._mapping.words(mapped).encode("latin-1")
+
+    def _name(self, text: bytes) -> bytes:
+        return self._mapping.name(text.decode("latin-1")).encode("latin-1")
