@@ -89,8 +89,10 @@ class Wait(Note):
 class Control:
     """An epoll_ctl about one of the window's sockets."""
 
-    def __init__(self, note: Note, operation: i64, epoll: i64, mask: i64, data: int) -> None:
+    def __init__(self, note: Note, socket: i64, operation: i64, epoll: i64, mask: i64, data: int) -> None:
         self.note: Note = note
+        self.socket: i64 = socket
+        """The serial of the socket that this is about."""
         self.operation: i64 = operation
         """CTL_ADD, CTL_MOD, CTL_DEL of `waits`."""
         self.epoll: i64 = epoll
@@ -101,7 +103,11 @@ class Control:
 class Registration:
     """A registration of one of the window's sockets as the window began."""
 
-    def __init__(self, epoll: i64, epoll_fd: i64, fd: i64, mask: i64, data: int, line: i64, changed_line: i64) -> None:
+    def __init__(
+        self, socket: i64, epoll: i64, epoll_fd: i64, fd: i64, mask: i64, data: int, line: i64, changed_line: i64
+    ) -> None:
+        self.socket: i64 = socket
+        """The serial of the socket that this is about."""
         self.epoll: i64 = epoll
         self.epoll_fd: i64 = epoll_fd
         self.fd: i64 = fd
@@ -141,13 +147,21 @@ class Spent:
         self.longest_line: i64 = 0
         self.first_line: i64 = 0
         self.last_line: i64 = 0
+        self.first_ns: i64 = -1
+        """When the first was entered."""
+        self.last_ns: i64 = -1
+        """When the last returned."""
 
     def about(self) -> str:
         """What the descriptor meant; empty for none."""
         return self.file.describe() if self.file is not None else ""
 
-    def add(self, inside_ns: i64, line: i64) -> None:
+    def add(self, inside_ns: i64, note: Note) -> None:
         """One more call, of which so much lies inside the window."""
+        line: i64 = note.line
+        if self.count == 0:
+            self.first_ns = note.start_ns
+        self.last_ns = note.end_ns
         self.count += 1
         self.total_ns += inside_ns
         if inside_ns >= self.longest_ns:

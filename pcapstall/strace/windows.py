@@ -75,7 +75,7 @@ class Windows:
                         line: i64 = interest.line
                         window.registrations.append(
                             Registration(
-                                epoll.number, epoll.fd, interest.fd, interest.mask, interest.data, line,
+                                serial, epoll.number, epoll.fd, interest.fd, interest.mask, interest.data, line,
                                 interest.changed_line,
                             )
                         )  # fmt: skip
@@ -127,7 +127,9 @@ class Windows:
         end: i64 = note.end_ns if note.end_ns >= 0 else note.start_ns
         for window in self._overlapping(note.start_ns, end):
             if target.serial in window.sockets and len(window.controls) < KEPT:
-                window.controls.append(Control(note, control.operation, epoll.number, control.mask, control.data))
+                window.controls.append(
+                    Control(note, target.serial, control.operation, epoll.number, control.mask, control.data)
+                )
 
     def open_wait(self, thread: Thread, process: Process, code: i64) -> Seen:
         """A wait that had not returned when the trace ended."""
@@ -184,7 +186,7 @@ class Windows:
                     return
                 other = Spent(note.name, note.file, note.fd)
                 window.other_waits[key] = other
-            other.add(_inside(window, note), note.line)
+            other.add(_inside(window, note), note)
 
 
 def _by_start(window: Window) -> int:
@@ -236,7 +238,7 @@ def _account(activity: Activity, window: Window, note: Note) -> None:
         if spent is None:
             spent = Spent(key[0], note.file if key[0] != _OTHER else None, note.fd)
             activity.kinds[key] = spent
-    spent.add(inside, note.line)
+    spent.add(inside, note)
     if inside > activity.longest_ns:
         activity.longest_ns = inside
         activity.longest = note

@@ -9,8 +9,9 @@ from pcapstall.core.times import format_span
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.activity import UNKNOWN as NO_ACTIVITY
-from pcapstall.diagnose.process.activity import doing
+from pcapstall.diagnose.process.activity import WAITING, doing
 from pcapstall.diagnose.process.answering import judge_answering
+from pcapstall.diagnose.process.elsewhere import other_connections
 from pcapstall.diagnose.process.finding import NO_EVENT_DELIVERED, NOT_TRACED, Finding, WrittenEarly
 from pcapstall.diagnose.process.receiver import judge_receiver, listened
 from pcapstall.diagnose.process.scene import ANSWER_STAGES, HELLO_STAGES, ProcessVerdict, Scene, StraceFact
@@ -122,7 +123,8 @@ def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> 
     if did.phrase:
         sentence += f"; {did.phrase}"
     sentence += timer(case) + late_hello(case)
-    facts: list[Fact] = [*found.facts, *did.facts, *_overhead(scene), *verdict.evidence]
+    others = other_connections(scene) if did.name == WAITING else []
+    facts: list[Fact] = [*found.facts, *did.facts, *others, *_overhead(scene), *verdict.evidence]
     settle = "" if confidence == HIGH else " and ".join(dict.fromkeys(wishes))
     threads, more = threads_of(scene, found.thread)
     if found.reason == NOT_TRACED and verdict.cause != cause:

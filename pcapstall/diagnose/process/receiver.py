@@ -5,6 +5,7 @@ The longest of the three is the stage that was late. A late accept is the proces
 
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.engine import Tried
+from pcapstall.diagnose.process.elsewhere import not_listening
 from pcapstall.diagnose.process.finding import LATE_ACCEPT, LATE_READ, SLOW_HANDLING, Finding, WrittenEarly
 from pcapstall.diagnose.process.scene import Scene, StraceFact, union_ns
 from pcapstall.diagnose.process.sender import not_traced
@@ -80,6 +81,10 @@ def judge_receiver(scene: Scene) -> Finding | WrittenEarly | str:
         if _somebody_waited(scene, accepted_ns):
             return "a thread waited for connections meanwhile"
         sentence = f"the connection was accepted {format_span(to_accept)} after it was ready"
+        out = not_listening(scene, accepted_ns)
+        if out is not None:
+            sentence += ", the listener being in no epoll set meanwhile"
+            facts.append(out)
         return found(LATE_ACCEPT, sentence, to_accept, accepted.thread)
     if longest == to_write and read is not None:
         thread = write.thread if write is not None else read.thread

@@ -99,3 +99,42 @@ def test_a_proxy_that_passes_the_hello_on(passed: float, answered: float | None,
     assert (row.reason, row.confidence) == ("slow_handling", "high")
     assert words in (row.verdict or "")
     assert any("It passed the ClientHello on" in item.text and item.strace for item in row.evidence)
+
+
+def test_a_server_that_asks_another_one_before_it_answers() -> None:
+    """A signing service that takes its time: all the strace shows of the wait is that of the event loop."""
+    where = '{sa_family=AF_INET, sin_port=htons(7000), sin_addr=inet_addr("127.0.0.1")}'
+    calls = [
+        (-0.19, "epoll_create1(EPOLL_CLOEXEC) = 5 <0.000010>"),
+        accept(-0.1, 0.1155),
+        read(0.0163),
+        (0.017, "socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 6 <0.000010>"),
+        (0.0171, f"connect(6, {where}, 16) = 0 <0.000100>"),
+        (0.018, 'write(6, "sign", 4) = 4 <0.000010>'),
+        (0.0181, "epoll_wait(5, [], 64, -1) = 1 <2.990000>"),
+        (3.0101, 'read(6, "signed", 64) = 6 <0.000010>'),
+    ]
+    row, _ = told(slow_server(), strace([*START, *calls, WRITE]), "server")
+    assert (row.reason, row.activity, row.confidence) == ("slow_handling", "waiting_elsewhere", "high")
+    texts = [item.text for item in row.evidence]
+    assert any(t.endswith("it had to do with socket to 127.0.0.1:7000 (connect, write, read).") for t in texts), texts
+
+
+def test_a_listener_that_the_process_took_out_of_its_set() -> None:
+    """haproxy at its maxconn."""
+    event = "{events=EPOLLIN, data={u32=3, u64=3}}"
+    calls = [
+        (-0.19, "epoll_create1(EPOLL_CLOEXEC) = 5 <0.000010>"),
+        (-0.18, f"epoll_ctl(5, EPOLL_CTL_ADD, 3, {event}) = 0 <0.000010>"),
+        (-0.1, "epoll_ctl(5, EPOLL_CTL_DEL, 3, 0x7f18) = 0 <0.000010>"),
+        *((0.011 + n * 0.3, "epoll_wait(5, [], 64, 290) = 0 <0.299000>") for n in range(9)),
+        (3.011, f"epoll_ctl(5, EPOLL_CTL_ADD, 3, {event}) = 0 <0.000010>"),
+        accept(3.012, 0.00003),
+        read(3.0125),
+    ]
+    row, _ = told(slow_server(), strace([*START, *calls, WRITE]), "server")
+    assert (row.reason, row.activity) == ("late_accept", "waiting_elsewhere")
+    assert "the listener being in no epoll set meanwhile" in (row.verdict or "")
+    kept = [call for call in calls if "CTL_DEL" not in call[1]]
+    row, _ = told(slow_server(), strace([*START, *kept, WRITE]), "server")
+    assert "in no epoll set" not in (row.verdict or "")
