@@ -157,6 +157,15 @@ def _top_level(tree: ast.Module) -> ast.Module:
     return ast.fix_missing_locations(Strip().visit(tree))
 
 
+def test_pictures_know_no_page_and_no_file() -> None:
+    """Nor a format: whoever writes one draws with them."""
+    for path in sorted((PACKAGE / "report" / "pictures").glob("*.py")):
+        found = imports(ast.parse(path.read_text(encoding="utf-8")), module_name(path), path.name == "__init__.py")
+        names = [target.rpartition(".")[2] for _, target in found if target.startswith("pcapstall.report.")]
+        assert [name for name in names if name.startswith("to_") or name in {"page", "render", "options"}] == []
+        assert {"os", "pathlib", "io"}.isdisjoint(target for _, target in found)
+
+
 def hot_modules() -> list[str]:
     names: list[str] = _load_build().hot_modules()
     return names

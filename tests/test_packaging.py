@@ -100,6 +100,20 @@ def test_the_type_marker_is_installed() -> None:
     assert Path(pcapstall.__file__).with_name("py.typed").is_file()
 
 
+def test_what_is_no_module_is_installed() -> None:
+    """The style and the script of pages: named in pyproject.toml, and where the package is."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    named = set(project["tool"]["setuptools"]["package-data"]["pcapstall"])
+    kept = {".py", ".pyc", ".so"}
+    found = {
+        path.relative_to(ROOT / "pcapstall").as_posix()
+        for path in (ROOT / "pcapstall").rglob("*")
+        if path.is_file() and path.suffix not in kept
+    }
+    assert found == named
+    assert [name for name in named if not (Path(pcapstall.__file__).parent / name).is_file()] == []
+
+
 def test_a_checkout_holds_no_extension() -> None:
     assert list((ROOT / "pcapstall").rglob("*.so")) == [], "extensions shadow the sources beside them"
 

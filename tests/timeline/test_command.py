@@ -20,7 +20,7 @@ from pcapstall.cli.main import main
 from pcapstall.flows.flow import Flow
 from pcapstall.match.packet_moments import Packet
 from pcapstall.pipeline import timeline as timeline_module
-from pcapstall.report.render import FORMATS
+from pcapstall.report.render import PAGE_FORMATS
 
 Golden = Callable[[str, str], None]
 Output = pytest.CaptureFixture[str]
@@ -195,7 +195,7 @@ class TestWhatIsAskedFor:
         assert len(found) > 800 > len(key)
         assert [row["ns"] for row in found] == sorted((row["ns"] for row in found), key=int)
 
-    @pytest.mark.parametrize("name", FORMATS)
+    @pytest.mark.parametrize("name", PAGE_FORMATS)
     def test_every_format(self, name: str, capsys: Output) -> None:
         page = timeline(capsys, CAPTURE, *BOTH, "--flow", FLOW, "-f", name)
         assert "accept4 = 7" in page

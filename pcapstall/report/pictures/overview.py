@@ -172,7 +172,7 @@ class _Drawing:
         x, y = self._place(dot)
         words = f"flow {flow.id}: {flow.stalled} {format_span(dot.length_ns or 0)}"
         is_left = x < (_LEFT + _RIGHT) / 2
-        yield svg.text(x + (11 if is_left else -11), y + 16, words, f"strong halo {'' if is_left else 'end'}".strip())
+        yield svg.text(x + (11 if is_left else -11), y - 6, words, f"strong halo {'' if is_left else 'end'}".strip())
 
 
 def _title(flow: FlowReport, dot: _Dot) -> str:
