@@ -98,8 +98,8 @@ function enlargeable(figure) {
   tools.prepend(hint);
   tools.append(now);
   figure.prepend(tools);
-  // What stands beside the lanes is cut off first, the lanes last.
-  scroll.scrollLeft = (scroll.scrollWidth - scroll.clientWidth) / 2;
+  // Where there is no room for all, the lanes are what is seen of a waterfall.
+  if (!scroll.classList.contains("fits")) scroll.scrollLeft = (scroll.scrollWidth - scroll.clientWidth) / 2;
 
   const detail = document.createElement("p");
   detail.className = "detail";
