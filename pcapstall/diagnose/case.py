@@ -10,7 +10,7 @@ from typing import Final
 from pcapstall.core.frames import file_of
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.capture_point import Point
-from pcapstall.diagnose.clock_steps import LEAST_NS, HostClocks, clocks_in
+from pcapstall.diagnose.clock_steps import LEAST_NS, HostClocks, Steps, clocks_in
 from pcapstall.diagnose.clocks import Clocks
 from pcapstall.diagnose.dns import DnsLog
 from pcapstall.diagnose.intervals import Intervals
@@ -52,6 +52,9 @@ _SPANS: Final = {
 """The events between which each interval lies."""
 
 
+NO_STEPS: Final = Steps()
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What is the same for all flows of a report."""
@@ -65,6 +68,8 @@ class Surroundings:
     """Captures that say themselves that packets are missing, or whose clock jumped."""
     unread: UnreadPackets | None = None
     """Packets that may have held segments of the flows."""
+    steps: Steps = NO_STEPS
+    """Of the captures' clocks, as flows show them."""
 
 
 class Case:

@@ -9,11 +9,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from pcapstall.diagnose.clocks import Clocks
+from pcapstall.diagnose.knowledge import client_address, client_key, server_address
 from pcapstall.diagnose.segments import History, Seg
-from pcapstall.diagnose.ticks import lacking_ns
+from pcapstall.diagnose.ticks import lacking_ns, measured_rate
+from pcapstall.flows.flow import Flow
 
 LEAST_NS: Final = 100_000_000
 """A smaller step makes no stall."""
+ASKED_MAX: Final = 64
+"""So many connections more are looked at for one that has no timestamps."""
 _ALIKE: Final = 10
 """Two sides tell of one step when they differ by less than one part in so many."""
 
@@ -60,6 +65,11 @@ class HostClocks:
         return None
 
     @property
+    def are_silent(self) -> bool:
+        """Whether no clock tells anything."""
+        return not (self.agrees or self.doubtful or self.lapses)
+
+    @property
     def casts_doubt(self) -> bool:
         """Whether the time cannot be believed for certain."""
         return not self.agrees and (self.doubtful or bool(self.lapses))
@@ -86,6 +96,48 @@ def clocks_in(history: History, start_ns: int, end_ns: int, rate: Rates) -> Host
     if len(lapses) == 1 and lapses[0].before.from_client:
         lapses += _by_syn_ack(history, lapses[0], start_ns, end_ns, rate)
     return HostClocks(tuple(lapses), agrees, doubtful)
+
+
+class Steps:
+    """Steps of the captures' clocks that connections show by the timestamps of both hosts, for those that have none."""
+
+    def __init__(self, flows: Iterable[Flow] = (), rates: Clocks | None = None) -> None:
+        self._flows = [flow for flow in flows if flow.first_note is not None]
+        self._rates = rates
+        self._known: dict[int, list[Lapse]] = {}
+        """By the flow's id."""
+
+    def during(self, start_ns: int, end_ns: int, besides: Flow) -> Lapse | None:
+        """A step of at least half of a time, within it, that another connection shows."""
+        asked = 0
+        for flow in self._flows:
+            if flow is besides or flow.last_ns <= start_ns or flow.first_ns >= end_ns:
+                continue
+            if flow.id not in self._known:
+                asked += 1
+                if asked > ASKED_MAX:
+                    return None
+                self._known[flow.id] = list(self._of(flow))
+            for lapse in self._known[flow.id]:
+                shared_ns = min(end_ns, lapse.after.ns) - max(start_ns, lapse.before.ns)
+                if shared_ns >= lapse.lacking_ns and 2 * lapse.lacking_ns >= end_ns - start_ns:
+                    return lapse
+        return None
+
+    def _of(self, flow: Flow) -> Iterator[Lapse]:
+        history, key = History(flow), client_key(flow)
+
+        def rate(from_client: bool, without: tuple[Seg, ...]) -> int | None:
+            own = measured_rate(history.of(from_client), without)
+            if own is not None or self._rates is None:
+                return own
+            return self._rates.rate(client_address(key) if from_client else server_address(key), flow)
+
+        for before, after in pairwise(seg for seg in history.client if seg.tsval >= 0):
+            if after.ns - before.ns >= LEAST_NS:
+                lapse = clocks_in(history, before.ns, after.ns, rate).step(at_client=False, at_server=False)
+                if lapse is not None:
+                    yield lapse
 
 
 def _by_syn_ack(history: History, lapse: Lapse, start_ns: int, end_ns: int, rate: Rates) -> Iterator[Lapse]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pcapstall.diagnose.capture_point import Point
 from pcapstall.diagnose.case import Case, Surroundings
+from pcapstall.diagnose.clock_steps import Steps
 from pcapstall.diagnose.clocks import Clocks
 from pcapstall.diagnose.dns import DnsLog
 from pcapstall.diagnose.engine import Tried, diagnose, explain
@@ -39,8 +40,9 @@ class Verdicts:
         straces: "Straces | None",
         logs: "Logs | None",
     ) -> None:
+        clocks = Clocks(flows)
         self._surroundings = Surroundings(
-            knowledge, dns, Neighbours(knowledge), Clocks(flows), tls_ports, doubtful_files, unread
+            knowledge, dns, Neighbours(knowledge), clocks, tls_ports, doubtful_files, unread, Steps(flows, clocks)
         )
         self._straces = straces
         self._logs = logs

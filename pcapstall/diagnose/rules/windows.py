@@ -39,6 +39,12 @@ def clock_step(case: Case) -> Judgement:
     """The time did not go by at the hosts, or no handshake stalls for so long: the clock of the capture was set."""
     clocks = case.host_clocks
     lapse = clocks.step(case.at_client, case.at_server)
+    lapses = clocks.lapses
+    where = ""
+    if lapse is None and clocks.are_silent:
+        lapse = case.surroundings.steps.during(case.start_ns, case.end_ns, case.flow)
+        lapses = (lapse,) if lapse is not None else ()
+        where = " of another connection"
     if lapse is not None:
         side = side_of(lapse.before.from_client)
         return conclude(
@@ -47,8 +53,8 @@ def clock_step(case: Case) -> Judgement:
             "clock_step",
             MEDIUM,
             f"the capture's clock was set forward while it ran, by {span(lapse.lacking_ns)} or more: the "
-            f"{span(case.length_ns)} did not go by at the {side}",
-            [_lapse_fact(one) for one in clocks.lapses],
+            f"{span(case.length_ns)} did not go by at the {side}{where}",
+            [_lapse_fact(one, where) for one in lapses],
             STEADY_CLOCK,
             split(case.start_ns, case.end_ns, [(case.end_ns - lapse.lacking_ns, UNKNOWN)], CAPTURE),
         )
@@ -66,9 +72,9 @@ def clock_step(case: Case) -> Judgement:
     )
 
 
-def _lapse_fact(lapse: Lapse) -> Fact:
+def _lapse_fact(lapse: Lapse, where: str) -> Fact:
     return Fact(
-        f"Between these segments of the {side_of(lapse.before.from_client)} its TCP timestamps went on by "
+        f"Between these segments of the {side_of(lapse.before.from_client)}{where} its TCP timestamps went on by "
         f"{lapse.ticks}, which is not what {span(lapse.after.ns - lapse.before.ns)} make.",
         refs(lapse.before.ref, lapse.after.ref),
     )
