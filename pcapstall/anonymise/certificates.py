@@ -13,8 +13,12 @@ _OCTET_STRING: Final = 0x04
 _STRINGS: Final = frozenset((0x0C, 0x12, 0x13, 0x14, 0x16, 0x1A, 0x1B, 0x81, 0x82, 0x86))
 """Strings of one byte a character, and the alternatives of GeneralName that are such (RFC 5280 section 4.2.1.6)."""
 _IP_ADDRESS: Final = 0x87
-_KEPT: Final = frozenset((0x01, 0x05, 0x06, 0x0A))
-"""Truth values, NULL, object identifiers, enumerations."""
+_KEPT: Final = frozenset((0x01, 0x05, 0x0A))
+"""Truth values, NULL, enumerations."""
+_OBJECT_IDENTIFIER: Final = 0x06
+_OID_MAX: Final = 12
+_OID_ROOTS: Final = frozenset((b"\x55", b"\x2a", b"\x2b", b"\x60", b"\x67", b"\x09"))
+"""2.5, 1.2, 1.3, 2.16, 2.23 and 0.9: what follows is no letter."""
 _WRAPPED: Final = frozenset((b"\x30", b"\x03", b"\x04"))
 """What an extension's OCTET STRING may hold: more DER, as RFC 5280 section 4.1 has it."""
 _TIMES: Final = {0x17: b"700101000000Z", 0x18: b"19700101000000Z"}
@@ -56,7 +60,16 @@ class Certificates:
     def _value(self, tag: int, content: bytes, depth: int) -> bytes:
         if tag & _CONSTRUCTED:
             return self._values(content, depth + 1)
-        if tag in _KEPT or (tag == _INTEGER and len(content) == 1):
+        if (tag in _KEPT and len(content) <= 1) or (tag == _INTEGER and len(content) == 1):
+            return content
+        if tag == _OBJECT_IDENTIFIER and len(content) <= _OID_MAX and not content.isascii():
+            return content
+        if (
+            tag == _OBJECT_IDENTIFIER
+            and len(content) <= _OID_MAX
+            and content[:1] in _OID_ROOTS
+            and content[1:2] < b"\x20"
+        ):
             return content
         if tag in _STRINGS:
             return self._mapping.name_bytes(content)

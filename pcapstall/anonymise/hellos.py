@@ -20,8 +20,14 @@ _SERVER_NAME: Final = 0
 _SESSION_TICKET: Final = 35
 _PRE_SHARED_KEY: Final = 41
 _KEY_SHARE: Final = 51
-_LISTS: Final = frozenset((1, 10, 11, 13, 16, 17, 22, 23, 27, 28, 42, 43, 45, 49, 50))
-"""Extensions whose data are lists of IANA's numbers and names, or empty."""
+_NUMBERS: Final = frozenset((10, 13, 27, 43, 50))
+"""Extensions whose data are lists of IANA's numbers of two bytes, behind a length."""
+_SHORT: Final = {1: 1, 5: 5, 11: 4, 17: 0, 22: 0, 23: 0, 28: 2, 42: 4, 45: 3, 49: 0}
+"""Extensions that are kept, and how long their data are at most."""
+_ALPN: Final = 16
+_TEXT_NUMBERS: Final = frozenset((0x3374, 0x4469, 0x44CD, 0x7550))
+"""Numbers of extensions that look like two letters: NPN, ALPS, Channel ID."""
+_COMPRESSION_MAX: Final = 4
 
 
 class Hellos:
@@ -52,8 +58,8 @@ class Hellos:
             return
         at = self._session_id(body, out, _SESSION_ID)
         if from_client:
-            at = _copy_list(body, out, at, 2)
-            at = _copy_list(body, out, at, 1)
+            at = _cipher_suites(body, out, at)
+            at = _compression_methods(body, out, at)
         else:
             _copy(body, out, at, at + 3)
             at += 3
@@ -64,8 +70,10 @@ class Hellos:
         end = min(at + 2 + u16_be(body, at), len(body))
         at += 2
         while at < end:
-            _copy(body, out, at, at + 4)
             number, size = u16_be(body, at), u16_be(body, at + 2)
+            if number not in _TEXT_NUMBERS and is_text(body[at : at + 2]):
+                return  # no extension, but something that stands where one should
+            _copy(body, out, at, at + 4)
             at += 4
             data = body[at : min(at + size, end)]
             out[at : at + len(data)] = self._extension(number, data, from_client)
@@ -81,8 +89,12 @@ class Hellos:
 
     def _extension(self, number: int, data: bytes, from_client: bool) -> bytes:
         """The data of one extension, which may be cut."""
-        if number in _LISTS or (number == 5 and len(data) <= 5):
-            return data
+        if number in _SHORT:
+            return data if len(data) <= _SHORT[number] else filler(len(data))
+        if number in _NUMBERS:
+            return _numbers(data, len(data) % 2 + (0 if len(data) % 2 else 2))
+        if number == _ALPN:
+            return _protocols(data)
         out = bytearray(filler(len(data)))
         try:
             if number == _SERVER_NAME:
@@ -160,9 +172,43 @@ def _copy(source: bytes, out: bytearray, start: int, end: int) -> None:
         raise IndexError("cut")
 
 
-def _copy_list(body: bytes, out: bytearray, at: int, length_len: int) -> int:
-    """A list with its length before it; where it ends."""
-    _copy(body, out, at, at + length_len)
-    end = at + length_len + int.from_bytes(body[at : at + length_len], "big")
-    _copy(body, out, at, end)
+def _cipher_suites(body: bytes, out: bytearray, at: int) -> int:
+    _copy(body, out, at, at + 2)
+    end = at + 2 + u16_be(body, at)
+    suites = body[at + 2 : end]
+    out[at + 2 : at + 2 + len(suites)] = _numbers(suites, 0)
+    if end > len(body):
+        raise IndexError("cut")
     return end
+
+
+def _compression_methods(body: bytes, out: bytearray, at: int) -> int:
+    size = body[at]
+    out[at] = size
+    _copy(body, out, at + 1, at + 1 + min(size, _COMPRESSION_MAX))
+    return at + 1 + size
+
+
+def is_text(pair: bytes) -> bool:
+    """Whether two bytes are letters, digits or what stands between them in names, and no GREASE."""
+    return len(pair) == 2 and all(byte in _TEXT for byte in pair) and not (pair[0] == pair[1] and pair[0] & 15 == 10)
+
+
+_TEXT: Final = frozenset(b"-.0123456789_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+
+
+def _numbers(data: bytes, head: int) -> bytes:
+    """A list of numbers of two bytes behind ``head`` bytes; what looks like text is none of IANA's."""
+    out = bytearray(data)
+    for at in range(head, len(data), 2):
+        if is_text(data[at : at + 2]) or at + 1 == len(data):
+            out[at : at + 2] = filler(len(data[at : at + 2]))
+    return bytes(out)
+
+
+def _protocols(data: bytes) -> bytes:
+    """RFC 7301 section 3.1: a list of names, each behind its length; anything else is filler."""
+    at = 2
+    while at < len(data) and data[at] and at + 1 + data[at] <= len(data):
+        at += 1 + data[at]
+    return data if at == len(data) and u16_be(data, 0) == len(data) - 2 else filler(len(data))

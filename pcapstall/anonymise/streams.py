@@ -178,6 +178,10 @@ class Streams:
         for connection in self._connections:
             connection.settle(self._mapping)
 
+    def knows(self, key: bytes) -> bool:
+        """Whether segments with this key are wanted."""
+        return key in self._by_key
+
     def payload(self, number: int, key: bytes, seq: int, flags: int, data: bytes) -> bytes:
         """What becomes of the payload of a segment in record ``number``; filler for one of another connection."""
         found = None

@@ -25,6 +25,8 @@ _CERTIFICATE_VERIFY: Final = 15
 _CLIENT_KEY_EXCHANGE: Final = 16
 _TICKET_HEAD: Final = 6
 _HELLO_MIN: Final = 38
+_LONGEST: Final = 3
+"""The upper byte of a message's length: a longer one is none."""
 
 
 class Stretches:
@@ -164,7 +166,7 @@ class TlsStream:
         out = bytearray((FILLER,)) * len(data)
         at = 0
         while at < len(data):
-            if not is_known_message(data[at]):
+            if not is_known_message(data[at]) or (at + 1 < len(data) and data[at + 1] > _LONGEST):
                 break
             out[at : at + _MESSAGE_HEADER] = data[at : at + _MESSAGE_HEADER]
             start = at + _MESSAGE_HEADER

@@ -109,13 +109,11 @@ STAYS = {"127.0.0.1", "::1", "0.0.0.0", "::", "255.255.255.255"}
 def values(path: Path) -> set[str]:
     """What tshark finds in a capture that is somebody's."""
     fields = [part for field in FIELDS for part in ("-e", field)]
-    ports = [part for port in (8086, 8443, 1080, 3128, 8080) for part in ("-d", f"tcp.port=={port},tls")]
-    found: set[str] = set()
-    for decode in ([], ports):
-        how = ["-T", "fields", "-E", "occurrence=a", "-E", "aggregator=|"]
-        command = ["tshark", "-n", "-r", str(path), *decode, *how, *fields]
-        shown = subprocess.run(command, capture_output=True, check=True)
-        found |= set(re.split(r"[|\t\n]", shown.stdout.decode("latin-1")))
+    ports = [part for port in (8086, 8443) for part in ("-d", f"tcp.port=={port},tls")]
+    how = ["-T", "fields", "-E", "occurrence=a", "-E", "aggregator=|"]
+    command = ["tshark", "-n", "-r", str(path), *ports, *how, *fields]
+    shown = subprocess.run(command, capture_output=True, check=True)
+    found = set(re.split(r"[|\t\n]", shown.stdout.decode("latin-1")))
     return {each for each in found if each not in STAYS and not is_kept(each)}
 
 
