@@ -15,6 +15,7 @@ from pcapstall.core.counts import several
 from pcapstall.pipeline import Analysis, Options
 from pcapstall.report.happening import what_happened
 from pcapstall.report.model import FlowReport
+from pcapstall.report.prose import worst_first
 from pcapstall.report.untrusted import printable
 
 if TYPE_CHECKING:
@@ -58,11 +59,14 @@ class Work:
             comments, about = self._anonymised.comments(comments), f"{about}, anonymised"
         stages("writing")
         self._target.make_folder()
+        written = None
         with destination.opened_for_bytes(self._target.capture) as out:
             written = extract.write(
                 out, self._target.wanted, picked, list(self.names), comments, [about], stop, self._anonymised
             )
             _heed(stop)
+        if written is None:
+            return  # whoever reads standard output has had enough
         total = sum(capture.packets for capture in analysis.captures)
         lines = [
             f"{self._target.capture}: {several(len(chosen), 'flow')}, {written.packets} of {several(total, 'packet')}"
@@ -70,7 +74,7 @@ class Work:
         if written.interfaces > 1 and self._target.wanted == "pcap":
             lines.append(f"A pcap file has one interface, and these packets are of {written.interfaces}: use .pcapng.")
         lines += self._write_others(stop)
-        lines += [_told(row) for row in chosen[:_TOLD]]
+        lines += [_told(row) for row in worst_first(chosen)[:_TOLD]]
         if len(chosen) > _TOLD:
             lines.append(f"and {len(chosen) - _TOLD} more")
         if self._anonymised is not None:
@@ -95,7 +99,7 @@ class Work:
         return lines
 
     def _told_of(self, anonymised: "Anonymised", chosen: list[FlowReport]) -> list[str]:
-        others = [anonymised.renamed(row) for row in chosen[:_TOLD]]
+        others = [anonymised.renamed(row) for row in worst_first(chosen)[:_TOLD]]
         lines = [f"Flow {row.id} is {row.client} -> {row.server} there." for row in others]
         if anonymised.dropped:
             lines.append(f"{several(anonymised.dropped, 'packet')} left out: nothing is known of what they may tell.")

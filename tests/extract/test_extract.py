@@ -161,6 +161,22 @@ def test_a_pipe_is_kept_and_standard_output_is_a_capture(tmp_path: Path) -> None
     assert comments_in(tmp_path / "out.pcapng")[0].startswith("frame 81 of -\n")
 
 
+def test_a_reader_that_has_had_enough_is_no_error() -> None:
+    command = [sys.executable, "-m", "pcapstall", "extract", str(STALLED), "--flow", "6", "-o", "-"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(30) == 0
+
+
+def test_the_worst_flow_is_told_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["extract", str(STALLED), "--flow", "syn_retries >= 0", "-o", str(tmp_path / "a.pcapng")]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("Flow 6: ")
+
+
 def test_an_endless_pipe_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pcapstall.capture.source import Stop
     from pcapstall.pipeline import spool
