@@ -59,14 +59,17 @@ class Work:
             comments, about = self._anonymised.comments(comments), f"{about}, anonymised"
         stages("writing")
         self._target.make_folder()
-        written = None
+        made: list[extract.Written] = []
         with destination.opened_for_bytes(self._target.capture) as out:
-            written = extract.write(
-                out, self._target.wanted, picked, list(self.names), comments, [about], stop, self._anonymised
+            made.append(
+                extract.write(
+                    out, self._target.wanted, picked, list(self.names), comments, [about], stop, self._anonymised
+                )
             )
             _heed(stop)
-        if written is None:
+        if not made:
             return  # whoever reads standard output has had enough
+        written = made[0]
         total = sum(capture.packets for capture in analysis.captures)
         lines = [
             f"{self._target.capture}: {several(len(chosen), 'flow')}, {written.packets} of {several(total, 'packet')}"
