@@ -35,6 +35,18 @@ def test_it_is_never_wider_than_the_terminal(width, fall, signs) -> None:
     assert all(line == line.rstrip() for line in drawn)
 
 
+def test_long_endpoints_are_shortened() -> None:
+    ends = {
+        "client": "[2001:470:1f17:13f:3e97:eff:fe73:4dec]:53234",
+        "server": "[2a03:2880:1010:6f03:face:b00c::2]:443",
+    }
+    for width in (60, 80, 100):
+        for fall in (WITH_TEXTS, PACKETS):
+            head = list(lines(fall._replace(endpoints=ends), width))[:2]
+            assert max(map(display_width, head)) <= width
+            assert "[200" in head[1]
+
+
 def test_the_lanes_are_straight() -> None:
     rows = list(lines(PACKETS, 80))[2:]
     client = {row.index(sign) for row in rows for sign in "│┊" if sign in row}

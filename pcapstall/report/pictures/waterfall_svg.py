@@ -80,13 +80,13 @@ def _notes(fall: Waterfall) -> list[str]:
 
 
 def _axis(fall: Waterfall) -> TimeAxis:
-    """Marks need room in the column of their text; ends of long calls and of the stall only a place."""
+    """Marks need room in the column of their text, the stall's ends a place; a long call may end within a silence."""
     rooms: list[tuple[int, int, Sequence[tuple[str, float]]]] = []
     for mark in sorted(fall.marks, key=lambda mark: mark.at_ns):
         column = BETWEEN if mark.is_packet else mark.lane
         rooms.append((mark.at_ns, 1, [(column, _ROW + (5 if mark.is_packet else 0)), ("time", 12.0)]))
-        if mark.until_ns is not None:
-            rooms.append((mark.until_ns, 0, [(BETWEEN, 14.0)] if mark.is_packet else []))
+        if mark.is_packet and mark.until_ns is not None:
+            rooms.append((mark.until_ns, 0, [(BETWEEN, 14.0)]))
     if fall.stall is not None:
         rooms += [(fall.stall.start_ns, 0, []), (fall.stall.end_ns, 0, [])]
     rooms.sort(key=lambda room: room[0])
@@ -99,7 +99,7 @@ def _positions(fall: Waterfall) -> list[int]:
     rooms: list[tuple[int, int]] = []
     for at, mark in enumerate(ordered):
         rooms.append((mark.at_ns, at))
-        if mark.until_ns is not None:
+        if mark.is_packet and mark.until_ns is not None:
             rooms.append((mark.until_ns, -1 - at))
     if fall.stall is not None:
         rooms += [(fall.stall.start_ns, -100_000), (fall.stall.end_ns, -100_001)]

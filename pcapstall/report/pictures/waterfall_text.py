@@ -97,9 +97,10 @@ def _head(fall: Waterfall, columns: _Columns) -> Iterator[str]:
     for left, right in (names, [fall.endpoints[CLIENT], fall.endpoints[SERVER]]):
         at_client = columns.time + 2 + columns.client
         at_server = at_client + columns.between + 1
-        half = columns.between - 2
+        half = min(columns.between - 2, (columns.width - 1) // 2)
         left, right = shorten(printable(left), half), shorten(printable(right), half)
-        begin = max(at_client - display_width(left) // 2, 0)
+        most = columns.width - 1 - display_width(left) - display_width(right)
+        begin = min(max(at_client - display_width(left) // 2, 0), most)
         end = min(at_server - display_width(right) // 2, columns.width - display_width(right))
         end = max(end, begin + display_width(left) + 1)
         yield f"{' ' * begin}{left}{' ' * (end - begin - display_width(left))}{right}"
