@@ -42,9 +42,10 @@ def build() -> Path:
         check=True,
         env=os.environ | {"PCAPSTALL_REQUIRE_COMPILED": "1"},
     )
-    # The dependency of the compiled modules themselves.
+    # The dependencies of the compiled modules themselves.
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(built), "mypy_extensions"], check=True
+        [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(built), "librt", "mypy_extensions"],
+        check=True,
     )
     stamp.touch()
     os.utime(stamp, (newest, newest))

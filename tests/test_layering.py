@@ -32,9 +32,9 @@ TOP = {"pcapstall": {"pipeline", "report"}, "pcapstall._build": set[str](), "pca
 
 LIGHT = {
     "__future__", "abc", "array", "bisect", "collections", "collections.abc", "contextlib", "dataclasses", "enum",
-    "errno", "fnmatch", "functools", "gc", "glob", "io", "ipaddress", "librt.vecs", "math", "mypy_extensions",
-    "operator", "os", "os.path", "pathlib", "re", "select", "signal", "stat", "string", "sys", "time", "types",
-    "typing", "datetime",
+    "errno", "fnmatch", "functools", "gc", "glob", "io", "ipaddress", "librt.strings", "librt.vecs", "math",
+    "mypy_extensions", "operator", "os", "os.path", "pathlib", "re", "select", "signal", "stat", "string", "sys",
+    "time", "types", "typing", "datetime",
 }  # fmt: skip
 """What a compiled module may import at its top level besides pcapstall: start-up is paid by every run."""
 

@@ -7,12 +7,13 @@ Which variant a file is, is decided once, by looking at the first records.
 
 from typing import Final
 
+from librt.strings import read_i64_le
 from mypy_extensions import i64
 
 from pcapstall.capture.reader import DAY_NS, MAX_CAPLEN, FileCursor
 from pcapstall.capture.source import Source
 from pcapstall.core.errors import InputError
-from pcapstall.core.words import FAR, u16_be, u16_le, u32_be, u32_le
+from pcapstall.core.words import U32, u16_be, u16_le, u32_be, u32_le
 
 FILE_HEADER: Final = 24
 _IXIA_EXTRA: Final = 4
@@ -74,22 +75,18 @@ class PcapCursor(FileCursor):
         fraction: i64
         caplen: i64
         origlen: i64
-        if self.big_endian or pos < 0 or pos > FAR:
+        if self.big_endian:
             seconds = u32_be(buf, pos)
             fraction = u32_be(buf, pos + 4)
             caplen = u32_be(buf, pos + 8)
             origlen = u32_be(buf, pos + 12)
         else:
-            seconds = i64(buf[pos]) | (i64(buf[pos + 1]) << 8) | (i64(buf[pos + 2]) << 16) | (i64(buf[pos + 3]) << 24)
-            fraction = (
-                i64(buf[pos + 4]) | (i64(buf[pos + 5]) << 8) | (i64(buf[pos + 6]) << 16) | (i64(buf[pos + 7]) << 24)
-            )
-            caplen = (
-                i64(buf[pos + 8]) | (i64(buf[pos + 9]) << 8) | (i64(buf[pos + 10]) << 16) | (i64(buf[pos + 11]) << 24)
-            )
-            origlen = (
-                i64(buf[pos + 12]) | (i64(buf[pos + 13]) << 8) | (i64(buf[pos + 14]) << 16) | (i64(buf[pos + 15]) << 24)
-            )
+            pair: i64 = read_i64_le(buf, pos)
+            seconds = pair & U32
+            fraction = (pair >> 32) & U32
+            pair = read_i64_le(buf, pos + 8)
+            caplen = pair & U32
+            origlen = (pair >> 32) & U32
         if caplen != origlen and (self._swapped or (self._maybe_swapped and caplen > origlen)):
             swap: i64 = caplen
             caplen = origlen

@@ -32,17 +32,17 @@ class TlsStreams:
         """New payload of ``half`` at stream offset ``offset``, in a segment that acknowledges ``acked``."""
         start: i64 = segment.payload_offset
         end: i64 = start + segment.captured_len
+        missing_len: i64 = segment.payload_len - segment.captured_len
         reader = half.reader
+        head = half.head
+        if reader is not None and half.flow.settled and head is None and missing_len == 0 and data_tells_nothing(half):
+            if skim(reader, segment.buf, start, end, offset):
+                half.watch_offset = reader.wanted_offset()
+                return
         arrival = self._now
         arrival.offset, arrival.ack_offset = offset, acked
         arrival.ns, arrival.ref = segment.ts_ns, segment.ref
-        missing_len: i64 = segment.payload_len - segment.captured_len
-        head = half.head
         if reader is not None:
-            if half.flow.settled and head is None and missing_len == 0 and data_tells_nothing(half):
-                if skim(reader, segment.buf, start, end, offset):
-                    half.watch_offset = reader.wanted_offset()
-                    return
             if offset > reader.wanted_offset() or (head is not None and len(head.held) > 0):
                 self._hold(half, Held(arrival.copy(), segment.buf[start:end], missing_len))
                 return

@@ -6,6 +6,7 @@ fragments, names and counts.
 
 from typing import Final
 
+from librt.strings import read_i16_be
 from mypy_extensions import i64
 
 from pcapstall.core.words import u16_be
@@ -63,7 +64,7 @@ class Decoder(Walk):
         if linktype == LINKTYPE_ETHERNET:
             if caplen < 14:
                 return self.malformed("ethernet header cut")
-            proto = (i64(buf[start + 12]) << 8) | i64(buf[start + 13])
+            proto = i64(read_i16_be(buf, start + 12)) & 0xFFFF
             at = start + 14
         else:
             proto, at = open_frame(buf, start, end, linktype, segment)

@@ -6,9 +6,10 @@ IP may carry is in upper, fragments in fragments.
 
 from typing import Final
 
+from librt.strings import read_i16_be, read_i32_be, read_i64_be
 from mypy_extensions import i64
 
-from pcapstall.core.words import FAR, u16_be, u32_be
+from pcapstall.core.words import U32, u16_be, u32_be
 from pcapstall.wire.protocols import (
     ETHERTYPE_IPV4,
     ETHERTYPE_IPV6,
@@ -34,14 +35,16 @@ def read_ipv4(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
 
     TCP, OTHER, MALFORMED or `walk.DEEPER`.
     """
-    if at + 20 > end or at < 0 or at > FAR:
+    if at + 20 > end:
         return walk.malformed("ip header cut")
-    first: i64 = i64(buf[at])
-    total_len: i64 = (i64(buf[at + 2]) << 8) | i64(buf[at + 3])
-    ip_id: i64 = (i64(buf[at + 4]) << 8) | i64(buf[at + 5])
-    fragment: i64 = ((i64(buf[at + 6]) & 0x3F) << 8) | i64(buf[at + 7])
-    ttl: i64 = i64(buf[at + 8])
-    protocol: i64 = i64(buf[at + 9])
+    words: i64 = read_i64_be(buf, at)
+    first: i64 = (words >> 56) & 0xFF
+    total_len: i64 = (words >> 32) & 0xFFFF
+    ip_id: i64 = (words >> 16) & 0xFFFF
+    fragment: i64 = words & 0x3FFF
+    word: i64 = i64(read_i16_be(buf, at + 8))
+    ttl: i64 = (word >> 8) & 0xFF
+    protocol: i64 = word & 0xFF
     header_len: i64 = (first & 15) << 2
     if first != 0x45:
         if first >> 4 != 4:
@@ -130,13 +133,10 @@ def read_ipv6(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
 
 def _read_tcp(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64, addresses_offset: i64, address_len: i64) -> i64:
     """RFC 9293 section 3.1. The checksum is not looked at: an offloading card has yet to fill it in."""
-    if at + 20 > end or at < 0 or at > FAR:
+    if at + 20 > end:
         return walk.unreadable("tcp header cut", buf[addresses_offset : addresses_offset + 2 * address_len])
-    seq: i64 = (i64(buf[at + 4]) << 24) | (i64(buf[at + 5]) << 16) | (i64(buf[at + 6]) << 8) | i64(buf[at + 7])
-    ack: i64 = (i64(buf[at + 8]) << 24) | (i64(buf[at + 9]) << 16) | (i64(buf[at + 10]) << 8) | i64(buf[at + 11])
-    header_len: i64 = (i64(buf[at + 12]) >> 4) << 2
-    flags: i64 = i64(buf[at + 13])
-    window: i64 = (i64(buf[at + 14]) << 8) | i64(buf[at + 15])
+    word: i64 = i64(read_i32_be(buf, at + 12))
+    header_len: i64 = ((word >> 28) & 15) << 2
     if header_len < 20:
         return walk.unreadable("tcp offset < 5", buf[addresses_offset : addresses_offset + 2 * address_len])
     payload_at: i64 = at + header_len
@@ -154,10 +154,11 @@ def _read_tcp(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64, addresse
     else:
         segment.options_end = end
         segment.captured_len = 0
-    segment.seq = seq
-    segment.ack = ack
-    segment.flags = flags
-    segment.window = window
+    numbers: i64 = read_i64_be(buf, at + 4)
+    segment.seq = (numbers >> 32) & U32
+    segment.ack = numbers & U32
+    segment.flags = (word >> 16) & 0xFF
+    segment.window = word & 0xFFFF
     return TCP
 
 

@@ -6,9 +6,10 @@ out before the next packet. What flows make of a segment is not here.
 
 from typing import Final
 
+from librt.strings import read_i32_be, read_i64_be
 from mypy_extensions import i64
 
-from pcapstall.core.words import FAR, u16_be, u32_be
+from pcapstall.core.words import U32, u16_be, u32_be
 
 # What a record turned out to be. Every record is exactly one of these, so that totals add up.
 TCP: Final = 0
@@ -96,14 +97,10 @@ class Segment:
             self.source = _v6_endpoint(buf, addresses_offset, ports)
             self.destination = _v6_endpoint(buf, addresses_offset + 16, ports + 2)
             return
-        at: i64 = addresses_offset
-        if at < 0 or at > FAR or ports < 0 or ports > FAR:
-            raise IndexError("addresses beyond the packet")
-        source: i64 = (i64(buf[at]) << 24) | (i64(buf[at + 1]) << 16) | (i64(buf[at + 2]) << 8) | i64(buf[at + 3])
-        source = (source << 16) | (i64(buf[ports]) << 8) | i64(buf[ports + 1])
-        other: i64 = (i64(buf[at + 4]) << 24) | (i64(buf[at + 5]) << 16) | (i64(buf[at + 6]) << 8) | i64(buf[at + 7])
-        self.destination = (other << 16) | (i64(buf[ports + 2]) << 8) | i64(buf[ports + 3])
-        self.source = source
+        addresses: i64 = read_i64_be(buf, addresses_offset)
+        port_pair: i64 = i64(read_i32_be(buf, ports))
+        self.source = (((addresses >> 32) & U32) << 16) | ((port_pair >> 16) & 0xFFFF)
+        self.destination = ((addresses & U32) << 16) | (port_pair & 0xFFFF)
 
 
 def _v6_endpoint(buf: bytes, address_at: i64, port_at: i64) -> i64:
