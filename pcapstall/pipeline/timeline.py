@@ -3,6 +3,7 @@
 Called while the straces of an analysis are still open. What is told of each is made in `match`.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -35,6 +36,8 @@ from pcapstall.strace.window import Window, window_of
 _BEFORE_NS: Final = 100_000_000
 """So long before the first packet a socket may have been made, and read after the last one."""
 _AFTER_NS: Final = 2_000_000_000
+_DECORATED: Final = re.compile(r"(\d+)<((?:->|[^>])*)>(?:, |$)")
+"""A descriptor with what -y prints of it: ``11<TCP:[127.0.0.1:60838->127.0.0.1:8443]>, ``."""
 _ARGUMENTS: Final = 48
 """Characters of a call's arguments that are told."""
 MAX_ROWS: Final = 400
@@ -186,7 +189,12 @@ def _told(trace: EndTrace, excerpt: Excerpt) -> Moment:
     event, remark = excerpt.text, ""
     length_ns = max(excerpt.end_ns - excerpt.start_ns, 0)
     if excerpt.name:
-        first, _, remark = excerpt.text.partition(", ")
+        decorated = _DECORATED.match(excerpt.text)
+        if decorated is not None:
+            first, what = decorated[1], decorated[2].rpartition("->")[2].rstrip("]")
+            remark = f"{what}: {excerpt.text[decorated.end() :]}".rstrip(": ")
+        else:
+            first, _, remark = excerpt.text.partition(", ")
         if not first.isalnum():
             first, remark = "", excerpt.text
         event = f"{excerpt.name}({first}) = {excerpt.result}" if first else f"{excerpt.name} = {excerpt.result}"

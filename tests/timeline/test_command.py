@@ -98,6 +98,13 @@ class TestStory:
         assert max(map(len, page)) <= 100
         assert sum(bool(re.match(r" *\d+\*? +\d\d:\d\d:\d\d\.\d{3} ", line)) for line in page) <= 30
 
+    def test_a_call_on_another_connection_says_whose(self, capsys: Output) -> None:
+        """haproxy passes a hello on: strace -yy prints both ends of the connection that it opens for it."""
+        run = ROOT / "tests" / "diagnose" / "process" / "real" / "haproxy-queues"
+        found = rows(capsys, f"{run}.pcap.gz", "--flow", "2", "--strace", f"srv={run}.strace.gz")
+        (passed,) = [row for row in found if row["event"] == "sendto(11) = 517"]
+        assert passed["remark"].startswith("127.0.0.1:8443: ")
+
     def test_the_story_is_told_in_its_order(self, capsys: Output) -> None:
         found = rows(capsys, CAPTURE, *BOTH, "--flow", FLOW)
         story = [
