@@ -1,4 +1,4 @@
-"""What is easily forgotten: interfaces, comments, fragments, quotes of ICMP, options, DNS, and names in many tongues."""
+"""What is easily forgotten: interfaces, comments, fragments, quotes of ICMP, options, DNS, certificates."""
 
 import struct
 from pathlib import Path
