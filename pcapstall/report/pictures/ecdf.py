@@ -26,7 +26,7 @@ _POINTS: Final = 200
 _HIGH: Final = 170.0
 _WIDE: Final = WIDTH / 2
 _LEFT: Final = 54.0
-_RIGHT: Final = _WIDE - 18
+_RIGHT: Final = _WIDE - 28
 _PANEL_TOP: Final = 34.0
 _PANEL_BOTTOM: Final = 138.0
 
