@@ -24,6 +24,8 @@ _PACKED: Final = re.compile(rb"sin6?_addr=(?:\{\w+=)?$")
 _HARMLESS: Final = re.compile(rb"(?:sin6?_port|sin6_flowinfo)=$")
 _COMMAND: Final = re.compile(rb"^(\[pid +\d+|\s*\d+)<([^>]*)>")
 _DECODED_PID: Final = re.compile(rb"(?<=\d)<([^</\[\]>:]*)>(?=[\] ,)}|]|$)")
+_HARDWARE: Final = re.compile(rb"(\b(?:sll_addr|hwaddr|sa_data)=\[)([^\]]*)")
+_BYTE: Final = re.compile(rb"0x[0-9a-f]+|\d+")
 _DUMP: Final = re.compile(rb"^ \| [0-9a-f]{5}")
 _HEXADECIMAL: Final = re.compile(rb"\b[0-9a-f]{2}\b")
 _STACK: Final = re.compile(rb"^ > ")
@@ -64,7 +66,8 @@ class StraceText:
         for match in _STRING.finditer(line):
             parts.append(self._between(line[at : match.start()]))
             if match[3] is not None:
-                parts.append(b"<" + encoded(self._strings.other(decoded(match[3])), b"") + b">")
+                path, device, number = match[3].partition(b"<")
+                parts.append(b"<" + encoded(self._strings.other(decoded(path)), b"") + device + number + b">")
             else:
                 parts.append(b'"' + self._string(match[1], line[: match.start()], is_buffer) + match[2])
             at = match.end()
@@ -89,6 +92,7 @@ class StraceText:
 
     def _between(self, text: bytes) -> bytes:
         """What stands outside of strings: addresses, and commands' names."""
+        text = _HARDWARE.sub(lambda match: match[1] + _BYTE.sub(b"0", match[2]), text)
         text = _DECODED_PID.sub(lambda match: b"<" + self._words(match[1]) + b">", text)
         return self._text.addresses(text.decode("latin-1")).encode("latin-1")
 

@@ -37,6 +37,7 @@ class Half:
         self.there = Stretches()
         self.segments: set[int] = set()
         self.out = b""
+        self.first_header = -1
         self.next_header = -1
         """Where a record is to begin behind ``out``; -1 when that is not known."""
 
@@ -139,11 +140,17 @@ class Connection:
                 half.out = said + filler(len(half.data) - len(said))
                 continue
             stream = TlsStream(mapping, index == client, bytes(half.data), half.there, half.segments)
-            half.next_header = stream.run(starts[index])
+            half.first_header = stream.run(starts[index])
             half.out = said + bytes(stream.out[len(said) :])
         for half in self.halves:
             half.data, half.segments = bytearray(), set()
+        self.rewind()
+
+    def rewind(self) -> None:
+        """The segments come from the first one on."""
+        for half in self.halves:
             half.near = 0
+            half.next_header = half.first_header
 
 
 class Streams:
@@ -177,6 +184,11 @@ class Streams:
             connections.sort(key=lambda connection: connection.first)
         for connection in self._connections:
             connection.settle(self._mapping)
+
+    def rewind(self) -> None:
+        """The segments come from the first one on."""
+        for connection in self._connections:
+            connection.rewind()
 
     def knows(self, key: bytes) -> bool:
         """Whether segments with this key are wanted."""

@@ -5,6 +5,7 @@ Arguments are the command's matter, packets the pipeline's.
 
 import os
 import shlex
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from pcapstall.capture.source import Stop
@@ -12,6 +13,7 @@ from pcapstall.cli import destination
 from pcapstall.cli.extract_target import Target
 from pcapstall.cli.stages import stages
 from pcapstall.core.counts import several
+from pcapstall.core.frames import frame_of
 from pcapstall.pipeline import Analysis, Options
 from pcapstall.report.happening import what_happened
 from pcapstall.report.model import FlowReport
@@ -43,6 +45,7 @@ class Work:
     def extract(self, analysis: Analysis, stop: Stop) -> None:
         """Pick and write the flows, and what belongs to them."""
         from pcapstall.pipeline import extract
+        from pcapstall.pipeline.extract_check import differences
 
         if not analysis.captures:
             return
@@ -53,23 +56,26 @@ class Work:
         names = [self.names.get(capture.file, capture.file) for capture in analysis.captures]
         if self._anonymised is not None:
             names = [f"capture {number}" for number in range(1, len(names) + 1)] if len(names) > 1 else ["the capture"]
-        comments = extract.comments_of(chosen, picked, names)
+        comments = extract.comments_of(chosen, picked.firsts, names)
         about = f"{several(len(chosen), 'flow')} of {', '.join(names)}"
         if self._anonymised is not None:
-            comments, about = self._anonymised.comments(comments), f"{about}, anonymised"
+            about = f"{about}, anonymised"
+            # What a strace tells, paths and threads, is only known under other names once those are written.
+            comments = {} if self._target.others else self._anonymised.comments(comments)
+
+        def write(comments: Mapping[int, Sequence[str]]) -> extract.Written | None:
+            made: list[extract.Written] = []
+            how = (self._target.wanted, picked, list(self.names), comments, [about], stop, self._anonymised)
+            with destination.opened_for_bytes(self._target.capture) as out:
+                made.append(extract.write(out, *how))
+                _heed(stop)
+            return made[0] if made else None
+
         stages("writing")
         self._target.make_folder()
-        made: list[extract.Written] = []
-        with destination.opened_for_bytes(self._target.capture) as out:
-            made.append(
-                extract.write(
-                    out, self._target.wanted, picked, list(self.names), comments, [about], stop, self._anonymised
-                )
-            )
-            _heed(stop)
-        if not made:
+        written = write(comments)
+        if written is None:
             return  # whoever reads standard output has had enough
-        written = made[0]
         total = sum(capture.packets for capture in analysis.captures)
         lines = [
             f"{self._target.capture}: {several(len(chosen), 'flow')}, {written.packets} of {several(total, 'packet')}"
@@ -83,7 +89,13 @@ class Work:
         if self._anonymised is not None:
             lines += self._told_of(self._anonymised, chosen)
             chosen = [self._anonymised.renamed(row) for row in chosen]
-        self._say(lines + self._check(chosen))
+        alone = self._alone()
+        if self._target.others and self._target.wanted == extract.PCAPNG:
+            firsts, refs = {row.id: row.first_frame for row in alone}, written.refs
+            write(extract.comments_of(alone, firsts, names, lambda ref: refs[int(frame_of(ref)) - 1]))
+        if self._target.others:
+            lines.append(_report_of(self._target.capture, self._how_again()))
+        self._say(lines + differences(chosen, alone) if alone else lines)
 
     def _write_others(self, stop: Stop) -> list[str]:
         """Straces and logs of an anonymised extract."""
@@ -112,25 +124,25 @@ class Work:
             lines.append("A log is free text: read it before you pass it on, and --hide what should not be there.")
         return lines
 
-    def _check(self, chosen: list[FlowReport]) -> list[str]:
-        """What the extract alone says otherwise; where it went to standard output nobody can look again."""
+    def _how_again(self) -> Options:
+        """How the extract is to be read."""
+        if self._target.folder is None or not self._target.others:
+            return self._how
+        from pcapstall.pipeline.anonymised_files import given_again
+
+        straces = given_again(self._target.others, self._target.folder, "strace")
+        logs = given_again(self._target.others, self._target.folder, "log")
+        return self._how._replace(straces=straces, logs=logs)
+
+    def _alone(self) -> list[FlowReport]:
+        """What the extract alone says; where it went to standard output nobody can look again."""
         from pcapstall.pipeline import analyse
-        from pcapstall.pipeline.extract_check import differences
 
-        if self._target.capture == destination.STDOUT:
-            return []
-        stages("reading the extract")
-        how, lines = self._how, []
-        if self._target.folder is not None and self._target.others:
-            from pcapstall.pipeline.anonymised_files import given_again
-
-            straces = given_again(self._target.others, self._target.folder, "strace")
-            logs = given_again(self._target.others, self._target.folder, "log")
-            how = how._replace(straces=straces, logs=logs)
-            lines.append(_report_of(self._target.capture, how))
-        made: list[str] = []
-        analyse([self._target.capture], how, before_closing=lambda alone: made.extend(differences(chosen, alone.flows)))
-        return lines + made
+        made: list[FlowReport] = []
+        if self._target.capture != destination.STDOUT:
+            stages("reading the extract")
+            analyse([self._target.capture], self._how_again(), before_closing=lambda alone: made.extend(alone.flows))
+        return made
 
     def _say(self, lines: list[str]) -> None:
         if self._target.capture == destination.STDOUT:

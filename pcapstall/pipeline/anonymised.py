@@ -52,6 +52,11 @@ class Anonymised(Listener):
         """Everything was learnt."""
         self._streams.settle()
 
+    def begin(self) -> None:
+        """The records are rewritten from the first one on, perhaps once more."""
+        self.dropped = 0
+        self._streams.rewind()
+
     def rewrite(self, number: int, data: bytes, linktype: int) -> bytes | None:
         """The bytes of record ``number`` under other names; None when it is to be left out."""
         made = self._packets.frame(number, data, linktype)

@@ -4,7 +4,8 @@ The first reading finds the records, since a fragment is known to be wanted only
 one writes them. Formats are in the extract package, words for the terminal in the command.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 import pcapstall
@@ -52,6 +53,8 @@ class Written(NamedTuple):
     packets: int
     interfaces: int
     """How many the packets are of."""
+    refs: "array[int]"
+    """Which frames of the captures they are, in their order."""
 
 
 def choose(flows: Iterable[FlowReport], selectors: Sequence[str]) -> list[FlowReport]:
@@ -104,18 +107,24 @@ def _cited(row: FlowReport) -> Iterable[tuple[int, str]]:
                 yield int(frame_ref(fact.file, frame)), fact.text
 
 
-def comments_of(chosen: Sequence[FlowReport], picked: Picked, names: Sequence[str]) -> dict[int, list[str]]:
+def comments_of(
+    rows: Sequence[FlowReport],
+    firsts: Mapping[int, int],
+    names: Sequence[str],
+    origin: Callable[[int], int] = lambda ref: ref,
+) -> dict[int, list[str]]:
     """What is said of frames, by reference: of each flow's first one the verdict, of those cited what they show.
 
-    ``names`` are the captures' by file index; they and the frame numbers lead back to where the frames are from.
+    ``firsts`` are the first frames by row, ``names`` the captures' by file index: they and the frame numbers lead back
+    to where the frames are from. ``origin`` leads there from a frame that ``rows`` cite.
     """
     found: dict[int, list[str]] = {}
-    for row in chosen:
+    for row in rows:
         said = row.verdict or (what_happened(row) if row.failed else row.tls_outcome or row.tcp_outcome)
-        lines = found.setdefault(picked.firsts[row.id], [])
+        lines = found.setdefault(origin(firsts[row.id]), [])
         lines.append(f"flow {row.id}, {row.client} -> {row.server}: {said}")
         for cited, text in _cited(row):
-            lines = found.setdefault(cited, [])
+            lines = found.setdefault(origin(cited), [])
             if text not in lines:
                 lines.append(text)
     return {ref: [f"frame {int(frame_of(ref))} of {names[int(file_of(ref))]}", *lines] for ref, lines in found.items()}
@@ -136,6 +145,8 @@ def write(
     ``anonymised`` rewrites it. UsageError when the format cannot hold it.
     """
     cursor = open_captures(list(captures), stop)
+    if anonymised is not None:
+        anonymised.begin()
     try:
         found = _wanted(records(cursor), picked, anonymised)
         if wanted == PCAP:
@@ -161,13 +172,13 @@ def _wanted(
 
 def _write_pcap(out: BinaryIO, picked: Picked, found: Iterable[tuple[FileCursor, bytes]]) -> Written:
     file = PcapFile(out, not _MICROSECONDS.issuperset(info.format for info in picked.infos))
-    packets, interfaces = 0, set[Described]()
+    refs, interfaces = array("q"), set[Described]()
     for record, data in found:
         file.write(int(record.ts_ns), data, int(record.origlen), int(record.linktype))
         interfaces.add(_described(record, picked.infos))
-        packets += 1
+        refs.append(int(record.ref))
     file.end()
-    return Written(packets, len(interfaces))
+    return Written(len(refs), len(interfaces), refs)
 
 
 def _write_pcapng(
@@ -179,7 +190,7 @@ def _write_pcapng(
     anonymised: "Anonymised | None",
 ) -> Written:
     file = PcapngFile(out, f"pcapstall {pcapstall.__version__}", about)
-    packets = 0
+    refs = array("q")
     counts: dict[int, set[tuple[int, int]]] = {}
     for record, data in found:
         ref = int(record.ref)
@@ -190,11 +201,11 @@ def _write_pcapng(
         if ref in comments:
             options.append((OPT_COMMENT, "\n".join(comments[ref]).encode()))
         file.write(number, int(record.ts_ns), data, int(record.origlen), options)
-        packets += 1
+        refs.append(ref)
     for number, sources in counts.items():
         told = [picked.infos[index].interfaces[interface] for index, interface in sources]
         file.statistics(number, _sum(info.received for info in told), _sum(info.dropped for info in told))
-    return Written(packets, len(counts))
+    return Written(len(refs), len(counts), refs)
 
 
 def data_of(record: FileCursor) -> bytes:

@@ -42,7 +42,7 @@ def anonymise(path: Path, out: Path, use: Callable[[Analysis, list[FlowReport], 
     def make(analysis: Analysis) -> None:
         chosen = list(analysis.flows)
         picked = extract.pick(analysis, chosen, [str(path)], None, anonymised)
-        comments = anonymised.comments(extract.comments_of(chosen, picked, ["the capture"]))
+        comments = anonymised.comments(extract.comments_of(chosen, picked.firsts, ["the capture"]))
         with open(out, "wb") as file:
             extract.write(file, "pcapng", picked, [str(path)], comments, [], None, anonymised)
         use(analysis, chosen, anonymised)

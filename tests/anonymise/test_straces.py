@@ -103,6 +103,8 @@ LINES = [
     (rb'<... read resumed>"zanzibar", 8) = 8', None),
     (rb'12<zanzibar> 1.5 prctl(PR_SET_NAME, "zanzibar") = 0', None),
     (rb"zanzibar said something that is no call", None),
+    (rb"write(1</dev/pts/0<char 136:0>>, 0x7f, 1) = 1", rb"write(1</dev/pts/0<char 136:0>>, 0x7f, 1) = 1"),
+    (rb"bind(3, {sll_halen=6, sll_addr=[0x02, 0x42]}, 20) = 0", rb"bind(3, {sll_halen=6, sll_addr=[0, 0]}, 20) = 0"),
     (rb" | 00000  7a 61 6e 7a 69 62 61 72                           zanzibar         |", None),
     (rb'uname({sysname="Linux", nodename="zanzibar", ...}) = 0', None),
     (rb'connect(3, {sa_family=AF_UNIX, sun_path="/run/zanzibar.sock"}, 110) = 0', None),
