@@ -117,3 +117,10 @@ def test_a_message_in_two_segments_is_two_arrows() -> None:
     assert [row.event for row in sketch_of(report([one]), one).rows] == [
         "SYN", "ClientHello begins", "ClientHello complete",
     ]  # fmt: skip
+
+
+def test_a_long_name_is_shortened_in_the_title() -> None:
+    one = silent_client()._replace(sni="a" * 200 + ".example")
+    title = next(line for line in texts(read(drawn(report([one]), one))) if line.startswith("Flow 6: "))
+    assert "…" in title
+    assert len(title) * 9 <= 634

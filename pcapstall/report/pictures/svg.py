@@ -13,6 +13,8 @@ from pcapstall.report.untrusted import display_width, printable, shorten
 CHARACTER: Final = 7.0
 """How wide a character of 12 pixels is taken to be, bold ones 7.6: most fonts are narrower, few are wider."""
 BOLD: Final = 7.6
+TITLE: Final = 9.2
+"""The same of a picture's title."""
 
 
 def escape(text: str) -> str:
@@ -25,9 +27,9 @@ def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def fitted(text: str, width: float, bold: bool = False) -> str:
+def fitted(text: str, width: float, character: float = CHARACTER) -> str:
     """``text``, shortened in its middle to take at most ``width`` pixels."""
-    return shorten(printable(text), max(int(width / (BOLD if bold else CHARACTER)), 1))
+    return shorten(printable(text), max(int(width / character), 1))
 
 
 def width_of(text: str) -> float:

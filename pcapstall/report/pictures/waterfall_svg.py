@@ -113,13 +113,13 @@ def _tracks_room(fall: Waterfall, lane: str) -> float:
 
 
 def _head(fall: Waterfall, layout: _Layout) -> Iterator[str]:
-    yield svg.text(10, 20, svg.fitted(fall.title, layout.width - 16), "title")
+    yield svg.text(10, 20, svg.fitted(fall.title, layout.width - 16, svg.TITLE), "title")
     if fall.stall is not None:
         yield from _parts(fall.stall, layout)
     for lane in (CLIENT, SERVER):
         x = layout.x[lane]
         name = fall.names[lane]
-        yield svg.text(x, 82, name if name == lane else svg.fitted(f"{lane}: {name}", 170), "strong mid")
+        yield svg.text(x, 82, name if name == lane else svg.fitted(f"{lane}: {name}", 170, svg.BOLD), "strong mid")
         yield svg.text(x, 97, svg.fitted(fall.endpoints[lane], 190), "dim mid")
     yield svg.text(layout.x[BETWEEN], 82, "network", "dim mid")
     if fall.seen_at:
@@ -133,7 +133,7 @@ def _parts(stall: Stall, layout: _Layout) -> Iterator[str]:
     x, width = 10.0, layout.width - 20
     said = f"{stall.words} = "
     said += " + ".join(f"{kind_of(name).words} {format_span(ns)}" for name, ns in parts)
-    yield svg.text(x, 41, svg.fitted(said, width), "strong")
+    yield svg.text(x, 41, svg.fitted(said, width, svg.BOLD), "strong")
     for name, ns in parts:
         wide = width * ns / whole
         kind = kind_of(name)
@@ -209,7 +209,7 @@ def _mark(mark: Mark, y: float, layout: _Layout) -> str:
         x = layout.x[mark.lane]
         away = _tracks_away(mark.lane, layout)
         parts.append(_sign(mark, x, y))
-        said = svg.fitted(mark.label, _BESIDE, mark.evidence)
+        said = svg.fitted(mark.label, _BESIDE, svg.BOLD if mark.evidence else svg.CHARACTER)
         if mark.lane == CLIENT:
             parts.append(svg.text(x - away, y + 4, said, f"{weight} halo end".strip()))
         else:
@@ -230,7 +230,9 @@ def _tracks_away(lane: str, layout: _Layout) -> float:
 
 def _arrow(mark: Mark, y: float, layout: _Layout, weight: str) -> list[str]:
     where = svg.fitted(mark.place, _APART / 2)
-    said = svg.fitted(mark.label, _APART - 2 * _ASIDE - 20 - svg.width_of(where), mark.evidence)
+    said = svg.fitted(
+        mark.label, _APART - 2 * _ASIDE - 20 - svg.width_of(where), svg.BOLD if mark.evidence else svg.CHARACTER
+    )
     parts = [*_level(mark.lane, y, layout, "arrow")]
     parts.append(svg.text(layout.x[BETWEEN] - _ASIDE / 2, y - 4, said, f"{weight} halo mid".strip(), where))
     if mark.until_ns is not None:
