@@ -6,7 +6,7 @@ settle what one leaves open, so nothing here judges.
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.core.frames import file_of
 from pcapstall.diagnose.intervals import Intervals
@@ -26,6 +26,7 @@ LIVED_NS: Final = 500_000_000
 """A shorter connection is no reason to wait for."""
 
 
+@mypyc_attr(acyclic=True)
 class Pair:
     """Two hosts: the smallest times of their TCP handshakes, retried ones left out."""
 
@@ -71,6 +72,7 @@ class Pair:
         return self.syn_synack_ns
 
 
+@mypyc_attr(acyclic=True)
 class Connection:
     """A flow whose handshake was seen from the SYN on, or in which a ClientHello was sent."""
 
@@ -83,6 +85,7 @@ class Connection:
         self.speaks_tls: bool = flow.client_hello_first_ref != 0
 
 
+@mypyc_attr(acyclic=True)
 class Life:
     """A flow that lasted for a while: the stamps and frames of its first and last segment."""
 

@@ -148,6 +148,8 @@ class Outcome:
         return names
 
     def _failed(self) -> bool:
+        if self.tcp is CONNECTED and self.tls is ESTABLISHED:
+            return False
         if self.tcp in _FAILED_TCP or self.tls in _FAILED_TLS:
             return True
         if self.tls == PARTIAL_CLIENT_HELLO or self.tls == NO_SERVER_HELLO:

@@ -4,22 +4,23 @@ Kept for a quiet time, and never more than a bounded number. A straggler repeats
 ports, even one whose SYN was not captured, has numbers that the buried connection never used.
 """
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.core.seq import seq_diff, to_offset
 from pcapstall.flows.bounds import is_within
 from pcapstall.flows.flow import CLOSING, Flow, HalfFlow
+from pcapstall.flows.keys import shared_key_of
 from pcapstall.flows.oddities import UNSEEN_LEN, known_end
 from pcapstall.flows.queue import Queue
 from pcapstall.wire.segment import ACK, SYN, Segment
 
 
+@mypyc_attr(acyclic=True)
 class Grave:
-    """A forgotten flow: its keys, the numbers that each side used, and since when."""
+    """A forgotten flow: its key, the numbers that each side used, and since when."""
 
     def __init__(self, flow: Flow, ns: i64) -> None:
         self.key: bytes = flow.key
-        self.shared_key: bytes = flow.shared_key
         self.ns: i64 = ns
         self.base_seq: i64 = flow.opener.base_seq
         self.end_offset: i64 = known_end(flow.opener)
@@ -34,21 +35,26 @@ class Graves:
         self._quiet_ns: i64 = quiet_ns
         self._most: i64 = most
         self._queue: Queue[Grave] = Queue()
+        """Those that are found by their key."""
         self._by_key: dict[bytes, Grave] = {}
+        self._fresh: Queue[Grave] = Queue()
+        """The later ones, for which nobody has looked yet: of most flows no straggler ever comes."""
 
     def bury(self, flow: Flow, now_ns: i64) -> None:
         """Remember where ``flow`` was."""
-        grave = Grave(flow, now_ns)
-        self._queue.append(grave)
-        self._by_key[flow.shared_key] = grave
-        if len(self._queue) > self._most:
-            self._level(self._queue.popleft())
+        self._fresh.append(Grave(flow, now_ns))
+        if len(self) > self._most:
+            self._level()
 
     def holds(self, segment: Segment, key: bytes, shared: bytes) -> bool:
         """Whether ``segment`` is a straggler of a forgotten flow: it lies within what that one sent.
 
         A new connection begins further on: initial numbers grow by millions a second (RFC 6528).
         """
+        while len(self._fresh) > 0:
+            fresh = self._fresh.popleft()
+            self._queue.append(fresh)
+            self._by_key[shared_key_of(fresh.key)] = fresh
         grave = self._by_key.get(shared)
         if grave is None:
             return False
@@ -68,18 +74,26 @@ class Graves:
 
     def expire(self, now_ns: i64) -> None:
         """Level those that are old enough, and those that a wrong stamp dug."""
-        queue = self._queue
-        while len(queue) > 0:
-            if is_within(now_ns - queue.first().ns, self._quiet_ns):
+        while len(self) > 0:
+            oldest = self._queue
+            if len(oldest) == 0:
+                oldest = self._fresh
+            if is_within(now_ns - oldest.first().ns, self._quiet_ns):
                 break
-            self._level(queue.popleft())
+            self._level()
 
-    def _level(self, grave: Grave) -> None:
-        if self._by_key.get(grave.shared_key) is grave:
-            del self._by_key[grave.shared_key]
+    def _level(self) -> None:
+        """The oldest one."""
+        if len(self._queue) == 0:
+            self._fresh.popleft()
+            return
+        grave = self._queue.popleft()
+        shared = shared_key_of(grave.key)
+        if self._by_key.get(shared) is grave:
+            del self._by_key[shared]
 
     def __len__(self) -> int:
-        return len(self._queue)
+        return len(self._queue) + len(self._fresh)
 
 
 def is_reuse(half: HalfFlow, segment: Segment) -> bool:

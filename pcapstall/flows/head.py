@@ -6,7 +6,7 @@ when the byte at an offset arrived. Bounded; what TLS makes of the bytes is not 
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 HELD_MAX: Final = 24 * 1024
 """Most bytes that wait for a hole in one stream."""
@@ -17,6 +17,7 @@ LATER_MAX: Final = 8
 _MARKS_MAX: Final = 128
 
 
+@mypyc_attr(acyclic=True)
 class Arrival:
     """From stream offset ``offset`` on, bytes arrived at ``ns`` in frame ``ref``, in a segment with this ACK."""
 
@@ -35,6 +36,7 @@ class Arrival:
         return Arrival(offset, self.ns, self.ref, self.ack_offset)
 
 
+@mypyc_attr(acyclic=True)
 class Held:
     """A segment's payload that waits for the bytes before it."""
 
@@ -45,6 +47,7 @@ class Held:
         """Payload bytes after ``data`` that the snap length cut off."""
 
 
+@mypyc_attr(acyclic=True)
 class StreamHead:
     """Arrival marks and waiting segments of one stream."""
 

@@ -6,12 +6,13 @@ oldest hole is given up when there are too many. The bytes themselves are not he
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 HOLES_MAX: Final = 32
 """Holes remembered of one half-flow."""
 
 
+@mypyc_attr(acyclic=True)
 class Hole:
     """Offsets ``start`` to ``end`` (one past the last) have not been seen."""
 

@@ -5,7 +5,7 @@ Plain records, made by the modules that meet such things. Nothing here reads a b
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.wire.segment import Segment
 from pcapstall.wire.tcp_options import timestamps
@@ -16,6 +16,7 @@ PENDING_MAX: Final = 64 * 1024 * 1024
 """Bytes kept while hellos are pending: a flow that needs more when there are so many is left unread."""
 
 
+@mypyc_attr(acyclic=True)
 class Alert:
     """One TLS alert, read in the clear or inferred from an encrypted record's place and length."""
 
@@ -30,6 +31,7 @@ class Alert:
         self.ref: i64 = ref
 
 
+@mypyc_attr(acyclic=True)
 class IcmpError:
     """An ICMP error that quotes this flow."""
 
@@ -51,25 +53,25 @@ class SegmentNote:
     def __init__(self) -> None:
         self.next: SegmentNote | None = None
         """The flow's next one."""
-        self.from_opener: bool
-        self.ns: i64
-        self.ref: i64
-        self.offset: i64
+        self.from_opener: bool = False
+        self.ns: i64 = 0
+        self.ref: i64 = 0
+        self.offset: i64 = 0
         """Stream offset of its first payload byte: 0 for a SYN's."""
-        self.ack_offset: i64
+        self.ack_offset: i64 = 0
         """Offset in the peer's stream that it acknowledges; `NEVER` without an ACK."""
-        self.kind: i64
-        self.payload_len: i64
-        self.flags: i64
-        self.window: i64
-        self.interface: i64
-        self.ttl: i64
-        self.ip_id: i64
-        self.options: bytes
+        self.kind: i64 = 0
+        self.payload_len: i64 = 0
+        self.flags: i64 = 0
+        self.window: i64 = 0
+        self.interface: i64 = 0
+        self.ttl: i64 = 0
+        self.ip_id: i64 = 0
+        self.options: bytes = b""
         """TCP options as captured; empty where there are timestamps and nothing else."""
-        self.plain_tsval: i64
+        self.plain_tsval: i64 = 0
         """These timestamps; where ``options`` is not empty, they are there."""
-        self.plain_tsecr: i64
+        self.plain_tsecr: i64 = 0
 
     @property
     def tsval(self) -> i64:

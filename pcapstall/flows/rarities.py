@@ -5,7 +5,7 @@ Read like any other field of the flow; written by way of `rare`. What the fields
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.flows.kept import IcmpError
 
@@ -13,6 +13,7 @@ NO_SYN_ACKS: Final[list[tuple[i64, i64, i64]]] = []
 """Shared and empty."""
 
 
+@mypyc_attr(acyclic=True)
 class Rarities:
     """The fields, as they are in a flow without any of it."""
 

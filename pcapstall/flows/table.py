@@ -238,7 +238,9 @@ class FlowTable:
 
     def _remove(self, flow: Flow) -> None:
         """No segment finds this flow any more."""
-        self._flows.pop(flow.shared_key, None)
+        key = flow.shared_key
+        if self._flows.get(key) is flow:
+            del self._flows[key]
         self._recent.remove(flow.opener)
         self._recent.remove(flow.answerer)
         flow.state = HANDED_ON

@@ -6,7 +6,7 @@ not. What the hellos of one kind of client have in common is in `tls_shape`.
 
 from typing import Final, final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.core.words import u16_be, u24_be
 from pcapstall.wire.tls_names import CLIENT_HELLO, is_grease
@@ -44,6 +44,7 @@ _READ_INTO: Final = (
 )
 
 
+@mypyc_attr(acyclic=True)
 @final
 class ClientHello:
     """What a client offered. Small, for every flow has one: what many have in common is shared."""

@@ -6,7 +6,7 @@ not. The ClientHello is read in its own module.
 
 from typing import Final, final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.core.words import u16_be, u24_be
 from pcapstall.wire.tls_client_hello import ClientHello, parse_client_hello
@@ -30,6 +30,7 @@ _RANDOM_LEN_MIN: Final = 8
 """So much of a random is no chance."""
 
 
+@mypyc_attr(acyclic=True)
 @final
 class ServerHello:
     """What a server chose, or asked for again."""

@@ -6,7 +6,7 @@ of all others only the extent is known. The record layer is in `tls_reader`.
 
 from typing import Final, final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.core.words import u24_be
 from pcapstall.wire.tls_event import (
@@ -39,10 +39,10 @@ PEEK_LEN: Final = 6
 BEGINNING_LEN: Final = 38
 """Header, version and random of a hello."""
 
-# legacy_version, random, session id length, and the rest of either hello: no body is shorter.
-_HELLO_MIN: Final = 38
+_HELLO_MIN: Final = 38  # legacy_version, random, session id length, and the rest of either hello
 
 
+@mypyc_attr(acyclic=True)
 class MessageReader:
     """The state of a reader, and the walk over handshake messages within a record."""
 

@@ -6,7 +6,7 @@ everything else is passed over by arithmetic. It knows stream offsets and nothin
 
 from typing import Final, final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.core.words import u16_be
 from pcapstall.wire.tls_event import (
@@ -67,6 +67,7 @@ NEVER: Final = (1 << 61) - 1
 """A stream offset that no byte reaches."""
 
 
+@mypyc_attr(acyclic=True)
 @final
 class TlsReader(MessageReader):
     """Reads one direction from stream offset ``offset`` on, where TLS is to begin."""

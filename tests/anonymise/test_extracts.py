@@ -3,7 +3,6 @@
 import ipaddress
 import random
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,7 +28,6 @@ TOLD = """
     intervals_ns open_ns parts_ns tcp_outcome tls_outcome closed_by close_kind server_timer_ns flags stalled cause side
     reason confidence would_settle direction_source client server sni
 """.split()
-needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 KEY = b"sixteen bytes, and a few more"
 
 
@@ -153,7 +151,6 @@ def leaks(path: Path, out: Path) -> list[str]:
     ]
 
 
-@needs_tshark
 @pytest.mark.parametrize("folder", SOME)
 def test_nothing_of_a_capture_is_left(folder: str, tmp_path: Path) -> None:
     path = CAPTURES / folder / "capture.pcap"
@@ -162,7 +159,6 @@ def test_nothing_of_a_capture_is_left(folder: str, tmp_path: Path) -> None:
     assert leaks(path, tmp_path / "a.pcapng") == []
 
 
-@needs_tshark
 @pytest.mark.parametrize("file", SHARED)
 def test_nothing_of_a_public_capture_is_left(file: str, corpus: Path, tmp_path: Path) -> None:
     anonymise(corpus / file, tmp_path / "a.pcapng", nothing)
@@ -197,7 +193,6 @@ def test_content_is_gone_but_for_the_shape_of_records(folder: str, tmp_path: Pat
         assert max(map(len, same.split())) <= 12, before.hex()
 
 
-@needs_tshark
 @pytest.mark.parametrize("folder", ["tls12-healthy", "ipv6", "vxlan", "gre", "icmp-prohibited", "any-interface-copies"])
 def test_checksums_are_as_right_as_before(folder: str, tmp_path: Path) -> None:
     path = CAPTURES / folder / "capture.pcap"
@@ -217,7 +212,6 @@ def checksums(path: Path) -> tuple[int, int]:
     return found.count(b"1"), found.count(b"0")
 
 
-@needs_tshark
 def test_a_wrong_checksum_stays_wrong(tmp_path: Path) -> None:
     data = bytearray((CAPTURES / "tls12-healthy" / "capture.pcap").read_bytes())
     data[24 + 16 + 14 + 20 + 16] ^= 0x11  # that of the first segment
@@ -228,7 +222,6 @@ def test_a_wrong_checksum_stays_wrong(tmp_path: Path) -> None:
     assert checksums(tmp_path / "a.pcapng") == before
 
 
-@needs_tshark
 def test_tshark_reads_certificates_with_other_names(tmp_path: Path) -> None:
     anonymised = anonymise(CAPTURES / "tls12-healthy" / "capture.pcap", tmp_path / "a.pcapng", nothing)
     fields = ["-T", "fields", "-e", "x509ce.dNSName", "-e", "_ws.malformed"]
@@ -238,7 +231,6 @@ def test_tshark_reads_certificates_with_other_names(tmp_path: Path) -> None:
     assert "Malformed" not in shown
 
 
-@needs_tshark
 def test_both_ends_get_the_same_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = []
     for end in ("capture", "capture_server"):

@@ -210,6 +210,28 @@ class TestTime:
         table.expire(probe().ns + SECOND)
         assert len(table._graves) == 0
 
+    def test_graves_are_found_and_levelled_in_their_order_whenever_one_is_looked_for(self) -> None:
+        """Those of the first ten have been looked at when the others are dug."""
+        table = FlowTable(Forgetful(), SECOND)
+        straggler = Talk()
+        straggler.handshake()
+        straggler.client(flags=FIN | ACK)
+        del straggler.packets[:-1]
+        for number in range(20):
+            feed(table, probe(), number)
+            if number % 10 == 9:
+                table.expire(probe().ns + (number + 1) * SECOND)
+                feed(table, straggler, 3)
+                assert (len(table), len(table._graves)) == (0, number + 1)
+        table.expire(probe().ns + 135 * SECOND)
+        assert len(table._graves) == 10
+        feed(table, straggler, 13)
+        assert len(table) == 0
+        table.expire(probe().ns + 145 * SECOND)
+        assert len(table._graves) == 0
+        feed(table, straggler, 13)
+        assert len(table) == 1
+
 
 class TestResets:
     def test_outside_the_window_is_no_close(self) -> None:
