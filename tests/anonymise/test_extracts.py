@@ -3,6 +3,7 @@
 import ipaddress
 import random
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +29,7 @@ TOLD = """
     intervals_ns open_ns parts_ns tcp_outcome tls_outcome closed_by close_kind server_timer_ns flags stalled cause side
     reason confidence would_settle direction_source client server sni
 """.split()
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 KEY = b"sixteen bytes, and a few more"
 
 
@@ -151,6 +153,7 @@ def leaks(path: Path, out: Path) -> list[str]:
     ]
 
 
+@needs_tshark
 @pytest.mark.parametrize("folder", SOME)
 def test_nothing_of_a_capture_is_left(folder: str, tmp_path: Path) -> None:
     path = CAPTURES / folder / "capture.pcap"
@@ -159,6 +162,7 @@ def test_nothing_of_a_capture_is_left(folder: str, tmp_path: Path) -> None:
     assert leaks(path, tmp_path / "a.pcapng") == []
 
 
+@needs_tshark
 @pytest.mark.parametrize("file", SHARED)
 def test_nothing_of_a_public_capture_is_left(file: str, corpus: Path, tmp_path: Path) -> None:
     anonymise(corpus / file, tmp_path / "a.pcapng", nothing)
@@ -193,6 +197,7 @@ def test_content_is_gone_but_for_the_shape_of_records(folder: str, tmp_path: Pat
         assert max(map(len, same.split())) <= 12, before.hex()
 
 
+@needs_tshark
 @pytest.mark.parametrize("folder", ["tls12-healthy", "ipv6", "vxlan", "gre", "icmp-prohibited", "any-interface-copies"])
 def test_checksums_are_as_right_as_before(folder: str, tmp_path: Path) -> None:
     path = CAPTURES / folder / "capture.pcap"
@@ -212,6 +217,7 @@ def checksums(path: Path) -> tuple[int, int]:
     return found.count(b"1"), found.count(b"0")
 
 
+@needs_tshark
 def test_a_wrong_checksum_stays_wrong(tmp_path: Path) -> None:
     data = bytearray((CAPTURES / "tls12-healthy" / "capture.pcap").read_bytes())
     data[24 + 16 + 14 + 20 + 16] ^= 0x11  # that of the first segment
@@ -222,6 +228,7 @@ def test_a_wrong_checksum_stays_wrong(tmp_path: Path) -> None:
     assert checksums(tmp_path / "a.pcapng") == before
 
 
+@needs_tshark
 def test_tshark_reads_certificates_with_other_names(tmp_path: Path) -> None:
     anonymised = anonymise(CAPTURES / "tls12-healthy" / "capture.pcap", tmp_path / "a.pcapng", nothing)
     fields = ["-T", "fields", "-e", "x509ce.dNSName", "-e", "_ws.malformed"]
@@ -231,6 +238,7 @@ def test_tshark_reads_certificates_with_other_names(tmp_path: Path) -> None:
     assert "Malformed" not in shown
 
 
+@needs_tshark
 def test_both_ends_get_the_same_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = []
     for end in ("capture", "capture_server"):

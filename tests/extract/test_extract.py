@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -33,6 +34,7 @@ REST_ON_MORE = {
 }
 """Captures in which a flow is judged by more than its own packets, and what is said of that."""
 
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 Record = tuple[int, bytes, int, int]
 
 
@@ -120,6 +122,7 @@ def test_several_flows_and_filters(tmp_path: Path) -> None:
     assert "10.40.39.45:34506" in made
 
 
+@needs_tshark
 def test_a_lookup_that_is_cited_comes_along(tmp_path: Path) -> None:
     small = tmp_path / "small.pcapng"
     capture = CAPTURES / "client-waits-for-dns" / "capture.pcap"
@@ -262,6 +265,7 @@ def test_a_pcap_cannot_hold_two_link_types(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["small.pcap", "two.pcapng"]
 
 
+@needs_tshark
 def test_big_endian_options_are_read(tmp_path: Path, two_linktypes: Path) -> None:
     data = swapped(two_linktypes.read_bytes())
     big = tmp_path / "big.pcapng"
