@@ -145,6 +145,70 @@ def test_a_long_trace_moves_times_and_processes() -> None:
         list(bench_strace.repeated([b"read(3) = 1\n"], 5))
 
 
+def test_each_turn_has_ports_and_randoms_of_its_own() -> None:
+    import bench_strace
+
+    lines = [
+        b'7 1796023441.000001 connect(3, {sa_family=AF_INET, sin_port=htons(40000), sin_addr=...}, 16) = 0\n',
+        b'7 1796023441.000002 write(3, "\\26\\3\\1\\2\\0\\1\\0\\1\\374\\3\\3ab\\"c\\0001"..., 517) = 517\n',
+        b"7 1796023441.000003 read(4<TCP:[10.0.0.1:40000->10.0.0.2:443]>, 0x7f, 9) = 0\n",
+    ]
+    *first, connect, write, read = bench_strace.repeated(lines, 6)
+    assert first == lines
+    assert b"htons(40101)" in connect
+    assert b"10.0.0.1:40101->10.0.0.2:443]" in read
+    shown = write[write.index(b"\\374\\3\\3") + 8 : write.index(b'"...')].decode("unicode_escape").encode("latin-1")
+    assert shown == bench_strace.random_of(b'ab"c\0' + b"1", 1)
+    assert bench_strace.printed(b'\x00\x001\n"\xff8z') == b'\\0\\0001\\n\\"\\3778z'
+
+
+def test_decorated_lines_are_what_yy_prints() -> None:
+    import bench_decorate
+
+    to = b'{sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("10.0.0.2")}'
+    plain = [
+        b'7 1.5 openat(AT_FDCWD, "/etc/hosts", O_RDONLY) = 3 <0.000005>\n',
+        b'7 1.6 read(3, "127.0.0.1) = 3 x"..., 4096) = 16 <0.000005>\n',
+        b"7 1.7 close(3)        = 0 <0.000005>\n",
+        b"7 1.8 socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3 <0.000005>\n",
+        b"7 1.9 connect(3, %s, 16 <unfinished ...>\n" % to,
+        b"8 2.0 epoll_create1(0)  = 4\n",
+        b"7 2.1 <... connect resumed>) = 0 <0.200005>\n",
+        b"8 2.2 epoll_ctl(4, EPOLL_CTL_ADD, 3, {events=EPOLLIN, data={u32=3, u64=3}}) = 0\n",
+        b"8 2.3 --- SIGCHLD {si_signo=SIGCHLD} ---\n",
+    ]
+    assert [line.decode() for line in bench_decorate.decorated(plain)] == [
+        '7 1.5 openat(AT_FDCWD</opt/lab>, "/etc/hosts", O_RDONLY) = 3</etc/hosts> <0.000005>\n',
+        '7 1.6 read(3</etc/hosts>, "127.0.0.1) = 3 x"..., 4096) = 16 <0.000005>\n',
+        "7 1.7 close(3</etc/hosts>)        = 0 <0.000005>\n",
+        "7 1.8 socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3<TCP:[60001]> <0.000005>\n",
+        f"7 1.9 connect(3<TCP:[60001]>, {to.decode()}, 16 <unfinished ...>\n",
+        "8 2.0 epoll_create1(0)  = 4<anon_inode:[eventpoll]>\n",
+        "7 2.1 <... connect resumed>) = 0 <0.200005>\n",
+        "8 2.2 epoll_ctl(4<anon_inode:[eventpoll]>, EPOLL_CTL_ADD, 3<TCP:[10.0.0.2:33002->10.0.0.2:443]>, "
+        "{events=EPOLLIN, data={u32=3, u64=3}}) = 0\n",
+        "8 2.3 --- SIGCHLD {si_signo=SIGCHLD} ---\n",
+    ]
+
+
+def test_the_capture_of_a_long_trace_has_its_connections(tmp_path: Path) -> None:
+    import bench_stalls
+    import bench_strace
+
+    from pcapstall.pipeline import Options, analyse
+    from pcapstall.pipeline.given import GivenFile
+
+    folder = SCRIPTS.parent / "captures" / "stalled-client-hello"
+    trace, capture = tmp_path / "long.strace", tmp_path / "long.pcap"
+    total = 2 * len((folder / "outbound.strace").read_bytes().splitlines())
+    bench_strace.write(folder / "outbound.strace", trace, total, decorate=True)
+    bench_stalls.write(folder / "capture.pcap", folder / "outbound.strace", capture, total, 22)
+    report = analyse([str(capture)], Options(straces=[GivenFile(str(trace), None)]))
+    assert report.totals.flows == 22
+    assert [(flow.stalled, flow.reason) for flow in report.flows] == [("ack_ch", "epoll_not_waited")] * 2
+    assert report.straces[0].unread == 0
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "at_least", "limit", "expected"),
     [
