@@ -30,6 +30,9 @@ FAMILIES: Final[dict[bytes, int]] = {
     b"PF_LOCAL": AF_UNIX,
     b"PF_FILE": AF_UNIX,
 }
+_PLAIN_PORT: Final = b"{sa_family=AF_INET, sin_port=htons("
+_PLAIN_ADDRESS: Final = b'), sin_addr=inet_addr("'
+_PLAIN_END: Final = b'")}'
 _MAX_TEXT: Final = 110
 """An address has at most 45 characters, a unix path 108."""
 _MAX_CACHED: Final = 4096
@@ -75,10 +78,12 @@ def read_family(buf: bytes, at: i64, end: i64) -> i64:
 
 def read_sockaddr(buf: bytes, at: i64, end: i64) -> SockAddr | None:
     """The socket address at ``at``; None when its contents were not printed (a pointer, ``NULL``, ``-e raw``)."""
+    address = SockAddr()
+    if _read_plain(buf, at, end, address):
+        return address
     cursor = ArgCursor()
     if not cursor.open_inside(buf, at, end):
         return None
-    address = SockAddr()
     port: i64 = -1
     packed = b""
     while cursor.next():
@@ -97,6 +102,27 @@ def read_sockaddr(buf: bytes, at: i64, end: i64) -> SockAddr | None:
     if port >= 0 and packed:
         address.endpoint = (packed, port)
     return address
+
+
+def _read_plain(buf: bytes, at: i64, end: i64, address: SockAddr) -> bool:
+    """Whether the address is printed as most are: ``{sa_family=AF_INET, sin_port=htons(443),
+    sin_addr=inet_addr("1.2.3.4")}``."""
+    port_at: i64 = at + len(_PLAIN_PORT)
+    if buf[at:port_at] != _PLAIN_PORT:
+        return False
+    port, after = read_number(buf, port_at, end)
+    text_start: i64 = after + len(_PLAIN_ADDRESS)
+    if after == port_at or not 0 <= port <= 0xFFFF or buf[after:text_start] != _PLAIN_ADDRESS:
+        return False
+    text_end: i64 = end - len(_PLAIN_END)
+    if text_end <= text_start or buf[text_end:end] != _PLAIN_END:
+        return False
+    packed = pack_text(buf[text_start:text_end])
+    if not packed:
+        return False
+    address.family = AF_INET
+    address.endpoint = (packed, port)
+    return True
 
 
 def _port(buf: bytes, at: i64, end: i64) -> i64:

@@ -6,7 +6,8 @@ Works on the extents that `lines` hands out. Structures with a meaning of their 
 
 from typing import Final
 
-from mypy_extensions import i64
+from librt.strings import BytesWriter
+from mypy_extensions import i64, u8
 
 from pcapstall.strace.numbers import hex_value, read_number
 from pcapstall.strace.walk import (
@@ -151,13 +152,13 @@ def read_string(buf: bytes, at: i64, end: i64, limit: i64) -> tuple[bytes, bool]
 
 
 def _unescape(buf: bytes, at: i64, end: i64, limit: i64) -> tuple[bytes, bool]:
-    out: list[int] = []
+    out = BytesWriter()
     count: i64 = 0
     while at < end and count < limit:
         character: i64 = buf[at]
         at += 1
         if character == QUOTE:
-            return bytes(out), not starts(buf, at, end, b"...")
+            return out.getvalue(), not starts(buf, at, end, b"...")
         if character == BACKSLASH and at < end:
             character = buf[at]
             at += 1
@@ -183,10 +184,10 @@ def _unescape(buf: bytes, at: i64, end: i64, limit: i64) -> tuple[bytes, bool]:
                 plain = _SIMPLE_ESCAPES.get(character)
                 if plain is not None:
                     character = plain
-        out.append(character)
+        out.append(u8(character))
         count += 1
     whole = at < end and buf[at] == QUOTE and not starts(buf, at + 1, end, b"...")
-    return bytes(out), whole
+    return out.getvalue(), whole
 
 
 def read_flags(buf: bytes, at: i64, end: i64, table: dict[bytes, int]) -> i64:

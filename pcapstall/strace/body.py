@@ -6,6 +6,7 @@ mean that of `args` and its neighbours.
 
 from typing import Final
 
+from librt.strings import read_i64_le
 from mypy_extensions import i64
 
 from pcapstall.strace.ending import WORD, Ending
@@ -36,10 +37,11 @@ HALF: Final = 0
 DETACHED: Final = 1
 PID_CHANGED: Final = 2
 
-_UNFINISHED_MARK: Final = b"<unfinished ...>"
+_UNFINISHED_FIRST: Final = read_i64_le(b"<unfinished ...>", 0)
+_UNFINISHED_LAST: Final = read_i64_le(b"<unfinished ...>", 8)
 _DETACHED_MARK: Final = b"<detached ...>"
 RESUMED_START: Final = b"<... "
-_RESUMED_MARK: Final = b" resumed>"
+_RESUMED: Final = read_i64_le(b" resumed>", 0)
 _QUESTION: Final = 63
 _DOT: Final = 46
 
@@ -110,7 +112,11 @@ class Body(Ending):
         """Whether the line ends in the mark of a first half; sets where its arguments end."""
         mark: i64 = end - 16
         self.half_end = HALF
-        if mark < self.args_start or buf[mark:end] != _UNFINISHED_MARK:
+        if (
+            mark < self.args_start
+            or read_i64_le(buf, mark) != _UNFINISHED_FIRST
+            or read_i64_le(buf, mark + 8) != _UNFINISHED_LAST
+        ):
             mark = end - 14
             self.half_end = DETACHED
             if mark < self.args_start or not starts(buf, mark, end, _DETACHED_MARK):
@@ -149,7 +155,7 @@ class Body(Ending):
             at = name_end
         while at < end and (WORD[buf[at]] != 0 or buf[at] == _QUESTION):
             at += 1
-        if at == self.name_start or not starts(buf, at, end, _RESUMED_MARK):
+        if at == self.name_start or at + 9 > end or read_i64_le(buf, at) != _RESUMED or buf[at + 8] != GREATER:
             return NOTHING
         self.name_end = at
         self.args_start = at + 9

@@ -11,7 +11,7 @@ from mypy_extensions import i64
 from pcapstall.strace.body import DETACHED, PID_CHANGED, Body
 from pcapstall.strace.clock import Clock
 from pcapstall.strace.model import Thread
-from pcapstall.strace.syscalls import Syscall
+from pcapstall.strace.syscalls import NONE, Syscall
 from pcapstall.strace.tasks import Threads
 
 _MAX_HALF: Final = 64 * 1024
@@ -59,6 +59,8 @@ class LineCursor:
         self.lost_halves: i64 = 0
         """Halves of calls whose other half is not there, though the thread's lines around it are: lines were lost."""
         self.first_lost_ref: i64 = 0
+        self.skims: bool = False
+        """Nobody asks for the arguments of waits and of calls that are only counted: their halves are not joined."""
         self.has_brackets: bool = False
         self.detached_ref: i64 = 0
         """The first line that says the tracer let go."""
@@ -68,6 +70,12 @@ class LineCursor:
         self.lost_halves += 1
         if self.first_lost_ref == 0:
             self.first_lost_ref = self.ref
+
+    def _joins(self, syscall: Syscall) -> bool:
+        """Whether the arguments of such a call are kept until it returns."""
+        if self.skims:
+            return syscall.code != NONE and not syscall.waits
+        return syscall.code != NONE or syscall.fd_first
 
     def suspend(self, thread: Thread, syscall: Syscall, now: i64) -> None:
         """Keep the first half with its thread."""
@@ -81,7 +89,7 @@ class LineCursor:
             thread = self.threads.of(body.changed_pid)
         if not body.again or thread.half is not syscall:
             thread.half_args = b""
-            if syscall.code != 0 or syscall.fd_first:
+            if self._joins(syscall):
                 end: i64 = body.args_end
                 if end > body.args_start + _MAX_HALF:
                     end = body.args_start + _MAX_HALF
@@ -108,12 +116,12 @@ class LineCursor:
             self.args_lost = False
             self.half_ref = thread.half_line
             self.start_ns = thread.half_ns
-            if syscall.code != 0 or syscall.fd_first:
+            if self._joins(syscall):
                 self.args = thread.half_args + self.buf[body.args_start : body.args_end]
                 self.args_start = 0
                 self.args_rest = 0
                 self.args_end = len(self.args)
-            thread.half_args = b""
+                thread.half_args = b""
         thread.half = None
         if duration >= 0:
             self.has_durations = True

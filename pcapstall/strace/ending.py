@@ -78,6 +78,9 @@ class Ending:
         ``) = -1 EAGAIN (Resource temporarily unavailable)``, as most do."""
         at: i64 = end - 1
         last: i64 = buf[at]
+        if buf[at - 1] == SPACE and 48 <= last <= 57 and at > start + 4 and buf[at - 2] == EQUALS:
+            # ") = 0", as every second line
+            return buf[at - 3] == SPACE and self._before_result(buf, start, at, end, last - 48)
         least: i64 = end - _MAX_RESULT
         if last == CLOSE_PAREN:
             at = _before_error(buf, start, end)
@@ -100,7 +103,11 @@ class Ending:
         value, after = read_number(buf, number, stop)
         if after != stop or (last == CLOSE_PAREN and value != -1):
             return False
-        at -= 3
+        return self._before_result(buf, start, number, end, value)
+
+    def _before_result(self, buf: bytes, start: i64, number: i64, end: i64, value: i64) -> bool:
+        """Whether a closing parenthesis stands before `` = ``, after which the result begins at ``number``."""
+        at: i64 = number - 4
         while at > start and buf[at] == SPACE:
             at -= 1
         if buf[at] != CLOSE_PAREN:

@@ -33,7 +33,8 @@ def read_control(reader: StraceReader, control: Control, with_event: bool) -> bo
     cursor.open(reader.args, reader.args_rest, reader.args_end)
     if not cursor.skip(1):
         return False
-    control.operation = read_flags(cursor.buf, cursor.start, cursor.end, CONTROLS)
+    if with_event:
+        control.operation = read_flags(cursor.buf, cursor.start, cursor.end, CONTROLS)
     if not cursor.next():
         return False
     control.fd_start = cursor.start

@@ -1,7 +1,7 @@
 """Lines out of chunks: the next line of a file, without what was wrapped around it.
 
-A chunk is cut into its lines at once, which costs less than looking at each byte of it for a line feed; only a line
-that straddles two chunks is put together. What they say is not looked at.
+A chunk is cut into lines by the standard library, which costs less than looking at each byte for a line feed; only a
+line that straddles two chunks is put together. What they say is not looked at.
 """
 
 from io import BytesIO
@@ -14,6 +14,8 @@ from pcapstall.strace.wrappers import Wrapper
 
 MAX_LINE: Final = 4 * 1024 * 1024
 """A longer line is cut there. The longest honest ones come of -s with all of a buffer in it."""
+_AT_ONCE: Final = 16 * 1024
+"""Bytes of a chunk that are cut into lines at once: as many as the first cache holds beside them."""
 _NEWLINE: Final = 10
 _RETURN: Final = 13
 
@@ -35,6 +37,7 @@ class LineFeed:
         """What the wrapper says of the line's time; -1 for nothing."""
         self._stream: TextStream = stream
         self._wrapper: Wrapper | None = wrapper
+        self._chunk: BytesIO = BytesIO()
         self._lines: list[bytes] = []
         self._at: i64 = 0
         self._rest: bytes = b""
@@ -91,12 +94,15 @@ class LineFeed:
     def _refill(self) -> bool:
         """Read on until there is a whole line; what follows the last line feed waits for the next time."""
         while True:
-            more = self._stream.read()
-            if not more:
-                self._lines = [self._rest] if self._rest else []
-                self._rest = b""
-                return len(self._lines) > 0
-            lines = list(BytesIO(more))
+            lines = self._chunk.readlines(_AT_ONCE)
+            if not lines:
+                more = self._stream.read()
+                if not more:
+                    self._lines = [self._rest] if self._rest else []
+                    self._rest = b""
+                    return len(self._lines) > 0
+                self._chunk = BytesIO(more)
+                continue
             if not self._rest:
                 pass
             elif len(self._rest) <= MAX_LINE:

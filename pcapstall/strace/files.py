@@ -18,7 +18,7 @@ from pcapstall.strace.model import EPOLL, FILE, SOCKET, UNKNOWN, EpollSet, Life,
 from pcapstall.strace.network import CLOEXEC, OPEN_BITS, apply_decoration, differs
 from pcapstall.strace.numbers import read_number
 from pcapstall.strace.sockets import AF_OTHER, Direction, Socket
-from pcapstall.strace.walk import GREATER, LESS
+from pcapstall.strace.walk import GREATER, LESS, starts
 
 # What a call takes its descriptor for.
 ANYTHING: Final = 0
@@ -126,11 +126,17 @@ class Files:
         """A call whose result is a descriptor that is labelled by its path, or by its own name."""
         label = reader.syscall.name
         if self.sparse:
-            # `find`: `in` asks first whether the needle is a number, which takes four times as long.
-            args = reader.args[reader.args_start : reader.args_end]
-            if kind != FILE or args.find(b"O_") >= 0:
+            # How the flags of most end.
+            cloexec = starts(reader.args, reader.args_end - 10, reader.args_end, b"|O_CLOEXEC")
+            named = cloexec or kind != FILE
+            if not cloexec:
+                # `find`: `in` asks first whether the needle is a number, which takes four times as long.
+                args = reader.args[reader.args_start : reader.args_end]
+                cloexec = args.find(b"CLOEXEC") >= 0
+                named = named or args.find(b"O_") >= 0
+            if named:
                 file = OpenFile(kind, label)
-                self.result(process, reader, file, args.find(b"CLOEXEC") >= 0)
+                self.result(process, reader, file, cloexec)
                 return file
         cursor = ArgCursor()
         cursor.open(reader.args, reader.args_start, reader.args_end)

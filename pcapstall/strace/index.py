@@ -144,6 +144,8 @@ def index_strace(strace: Strace, keeper: Keeper | None = None) -> Index:
         tracker.calls.files.sparse = True
         tracker.calls.files.sockets.keeper = keeper
     lines = Lines(strace, tracker.threads, tracker.syscalls)
+    for reader in lines.readers:
+        reader.skims = keeper is not None
     first: i64 = -1
     last: i64 = -1
     while lines.next():

@@ -24,10 +24,30 @@ ELAPSED: Final = 4
 
 _NO_SECONDS: Final = 100_000_000_000
 """No clock shows so many (the year 5138)."""
+_LATELY: Final = 64
+"""Lines that are remembered, a power of two."""
 _DOT: Final = 46
 _COLON: Final = 58
 _PLUS: Final = 43
 _PAREN: Final = 40
+
+
+class Before:
+    """A line up to the decimals of its stamp. Most lines are in the same second as the last one of their thread."""
+
+    def __init__(self) -> None:
+        self.text: bytes = b""
+        self.stamp_at: i64 = 0
+        """Where the stamp begins."""
+        self.decimals_at: i64 = 0
+        """Where its decimals begin, the length of the text; 0 when this is no line."""
+        self.digits: i64 = 0
+        self.kind: i64 = NO_STAMP
+        self.second_ns: i64 = 0
+        """The stamp without decimals."""
+
+
+NO_LINE: Final = Before()
 
 
 class Leader(Owner):
@@ -42,38 +62,32 @@ class Leader(Owner):
         """Decimals of the stamp: 0 for whole seconds."""
         self.delta_ns: i64 = -1
         """``(+     0.000095)``, which -r prints after -t; -1 when it is not there."""
-        self._before: bytes = b""
-        """The line before up to the decimals of its stamp, when its leader ended in one with decimals."""
-        self._stamp_at: i64 = 0
-        """Where the stamp begins there."""
-        self._decimals_at: i64 = 0
-        """Where its decimals began; 0 when there is no such line."""
-        self._second_ns: i64 = 0
-        """What it would be without decimals."""
+        self._before: Before = NO_LINE
+        """The line before, when its leader ended in a stamp with decimals."""
+        self._lately: list[Before] = [NO_LINE] * _LATELY
+        """The last such line of each of the last threads, where the last bits of the thread's number say."""
 
     def read(self, buf: bytes, at: i64, end: i64) -> i64:
         """Read the leader of the line at ``at``; the offset at which its body starts. Anything else is body."""
         after: i64 = -1
-        if at == 0 and self._decimals_at > 0 and end > self._decimals_at + 10 and buf.startswith(self._before):
-            # Most lines are of the thread and the second of the line before.
-            after = self._decimals(buf, self._decimals_at)
+        if at == 0:
+            after = self._as_before(buf, end, self._before)
             if after > 0:
                 return after
         self.delta_ns = -1
         begin: i64 = self.read_owner(buf, at, end)
-        after = -1
-        if begin >= 0 and begin < end:
-            after = self._same_second(buf, begin, end)
+        before = self._before
+        self._before = NO_LINE
+        if begin < 0 or begin >= end:
+            self.stamp_kind = NO_STAMP
+            return at if begin < 0 else begin
+        if at == 0:
+            after = self._as_before(buf, end, self._lately[self.tid & (_LATELY - 1)])
+            if after < 0:
+                after = self._same_second(buf, begin, end, before)
             if after > 0:
-                if at == 0:
-                    self._decimals_at += begin - self._stamp_at
-                    self._stamp_at = begin
-                    self._before = buf[: self._decimals_at]
                 return after
         self.stamp_kind = NO_STAMP
-        self._decimals_at = 0
-        if begin < 0 or begin >= end:
-            return at if begin < 0 else begin
         after = self._stamp(buf, begin, end)
         if after < 0:
             return self.skip_brackets(buf, begin, end)
@@ -82,28 +96,52 @@ class Leader(Owner):
         if after < end and buf[after] == _PAREN:
             return self.skip_brackets(buf, self._delta(buf, after, end), end)
         if at == 0 and self.digits > 0:
-            self._stamp_at = begin
-            self._decimals_at = after - self.digits - 1
-            self._before = buf[: self._decimals_at]
-            self._second_ns = self.stamp_ns - self.stamp_ns % 1_000_000_000
+            self._note(buf, begin, after - self.digits - 1, self.stamp_ns - self.stamp_ns % 1_000_000_000)
         return after
 
-    def _same_second(self, buf: bytes, at: i64, end: i64) -> i64:
-        """The stamp at ``at`` when it is in the second of the line before; where the body starts, -1 when it is not."""
-        if self._decimals_at == 0 or end - at < self._decimals_at - self._stamp_at + self.digits + 2:
+    def _as_before(self, buf: bytes, end: i64, before: Before) -> i64:
+        """Where the body of a line starts that is like ``before`` up to the decimals; -1 when it is not."""
+        if before.decimals_at == 0 or end <= before.decimals_at + 10 or not buf.startswith(before.text):
             return -1
-        before = self._before
-        k: i64 = self._stamp_at
-        while k < self._decimals_at:
-            if buf[at] != before[k]:
-                return -1
-            at += 1
-            k += 1
-        return self._decimals(buf, at)
+        after: i64 = self._decimals(buf, before.decimals_at, before)
+        if after > 0:
+            self._before = before
+        return after
 
-    def _decimals(self, buf: bytes, at: i64) -> i64:
-        """As many decimals as the line before had, and a space; where the body starts, -1 when it is not so simple."""
-        digits: i64 = self.digits
+    def _same_second(self, buf: bytes, begin: i64, end: i64, before: Before) -> i64:
+        """Where the body of a line starts whose stamp, at ``begin``, is in the second of ``before``; else -1."""
+        if before.decimals_at == 0 or end - begin < before.decimals_at - before.stamp_at + before.digits + 2:
+            return -1
+        text = before.text
+        here: i64 = begin
+        k: i64 = before.stamp_at
+        while k < before.decimals_at:
+            if buf[here] != text[k]:
+                return -1
+            here += 1
+            k += 1
+        after: i64 = self._decimals(buf, here, before)
+        if after > 0:
+            self._note(buf, begin, here, before.second_ns)
+        return after
+
+    def _note(self, buf: bytes, stamp_at: i64, decimals_at: i64, second_ns: i64) -> None:
+        """Remember the line for the next ones."""
+        before = self._lately[self.tid & (_LATELY - 1)]
+        if before is NO_LINE:
+            before = Before()
+            self._lately[self.tid & (_LATELY - 1)] = before
+        before.text = buf[:decimals_at]
+        before.stamp_at = stamp_at
+        before.decimals_at = decimals_at
+        before.digits = self.digits
+        before.kind = self.stamp_kind
+        before.second_ns = second_ns
+        self._before = before
+
+    def _decimals(self, buf: bytes, at: i64, before: Before) -> i64:
+        """As many decimals as ``before`` had, and a space; where the body starts, -1 when it is not so simple."""
+        digits: i64 = before.digits
         fraction_ns: i64 = 0
         if digits == 6:
             fraction_ns = six_digits(buf, at) * 1000
@@ -116,14 +154,16 @@ class Leader(Owner):
                 fraction_ns = fraction_ns * 10 + digit
                 at += 1
                 digits -= 1
-            digits = self.digits
+            digits = before.digits
             while digits < 9:
                 fraction_ns *= 10
                 digits += 1
         after: i64 = i64(buf[at + 1])
         if fraction_ns < 0 or buf[at] != SPACE or after == OPEN_BRACKET or after == _PAREN:
             return -1
-        self.stamp_ns = self._second_ns + fraction_ns
+        self.stamp_kind = before.kind
+        self.digits = before.digits
+        self.stamp_ns = before.second_ns + fraction_ns
         return at + 1
 
     def _stamp(self, buf: bytes, at: i64, end: i64) -> i64:

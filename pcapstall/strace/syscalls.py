@@ -6,6 +6,7 @@ A call that is not in the table is counted under its name and nothing else. The 
 
 from typing import Final
 
+from librt.strings import read_i64_le
 from mypy_extensions import i64
 
 # What a call does, as far as the model has to know. 0: nothing.
@@ -143,12 +144,15 @@ _FD_FIRST: Final = (
     " inotify_rm_watch fgetxattr fsetxattr flistxattr fremovexattr finit_module vmsplice newfstatat openat statx"
     " unlinkat mkdirat readlinkat faccessat faccessat2"
 )
+_WAITS: Final = (EPOLL_WAIT, POLL, SELECT, FUTEX, SLEEP)
 _MAX_NAMES: Final = 4096
 """No kernel has so many; a file that does is not one to keep a counter for each of its words."""
 
 
 _SLOTS: Final = 256
 _HEAD_LEN: Final = 7
+_SEVEN: Final = 0xFF_FFFF_FFFF_FFFF
+"""The bits of seven of eight bytes: what is compared stays positive."""
 
 
 class Syscall:
@@ -157,21 +161,20 @@ class Syscall:
     def __init__(self, name: bytes, code: i64, family: str, fd_first: bool) -> None:
         self.name: bytes = name
         self.name_len: i64 = len(name)
-        self.head: i64 = 0
+        self.head: i64 = _word(name[:_HEAD_LEN])
         """The first seven characters of the name in one number; what stands behind a shorter one is 0."""
-        self.head_mask: i64 = 0
+        self.head_mask: i64 = _word(b"\xff" * len(name[:_HEAD_LEN]))
         """The bits of them that the name has."""
-        shift: i64 = 0
-        for character in name[:_HEAD_LEN]:
-            # mypyc shifts a constant as a 32-bit int, also one that a variable holds: only what was read is shifted.
-            self.head |= i64(character) << shift
-            self.head_mask |= (i64(character) | 0xFF) << shift
-            shift += 8
+        self.tail: i64 = _word(name[_HEAD_LEN : 2 * _HEAD_LEN])
+        """The seven after those."""
+        self.tail_mask: i64 = _word(b"\xff" * len(name[_HEAD_LEN : 2 * _HEAD_LEN]))
         self.code: i64 = code
         self.family: str = family
         """One of `FAMILIES`, or empty."""
         self.fd_first: bool = fd_first
         """The first argument is a descriptor."""
+        self.waits: bool = code in _WAITS
+        """It is what threads are in most of the time: a wait for events, a lock or a time."""
         self.calls: i64 = 0
         self.failed: i64 = 0
         """Calls that returned an error."""
@@ -208,16 +211,20 @@ class Syscalls:
     def ahead(self, buf: bytes, at: i64, end: i64, mark: i64) -> Syscall:
         """The entry whose name stands at ``at``, with the character ``mark`` after it, if it is one that was asked for
         lately: the few names that make up most lines are found without a copy. Else `other`."""
-        if at + 7 >= end:
+        if at + _HEAD_LEN >= end:
             return self.other
-        head: i64 = _head(buf, at)
+        head: i64 = read_i64_le(buf, at) & _SEVEN
         entry = self._slots[_slot(head)]
         after: i64 = at + entry.name_len
         if head & entry.head_mask != entry.head or after >= end or buf[after] != mark:
             return self.other
         if entry.name_len > _HEAD_LEN:
-            name = entry.name
             k: i64 = _HEAD_LEN
+            if at + 2 * _HEAD_LEN < end:
+                if read_i64_le(buf, at + _HEAD_LEN) & entry.tail_mask != entry.tail:
+                    return self.other
+                k = 2 * _HEAD_LEN
+            name = entry.name
             while k < entry.name_len:
                 if buf[at + k] != name[k]:
                     return self.other
@@ -227,8 +234,8 @@ class Syscalls:
     def at(self, buf: bytes, start: i64, end: i64) -> Syscall:
         """The entry of the name at ``start``."""
         entry = self.get(buf[start:end])
-        if start + 7 < len(buf):
-            self._slots[_slot(_head(buf, start))] = entry
+        if start + _HEAD_LEN < len(buf):
+            self._slots[_slot(read_i64_le(buf, start) & _SEVEN)] = entry
         return entry
 
     def seen(self) -> list[Syscall]:
@@ -241,10 +248,9 @@ class Syscalls:
         return {entry.family for entry in self.by_name.values() if entry.calls and entry.family}
 
 
-def _head(buf: bytes, at: i64) -> i64:
-    """The seven characters at ``at`` in one number."""
-    low: i64 = i64(buf[at]) | i64(buf[at + 1]) << 8 | i64(buf[at + 2]) << 16 | i64(buf[at + 3]) << 24
-    return low | i64(buf[at + 4]) << 32 | i64(buf[at + 5]) << 40 | i64(buf[at + 6]) << 48
+def _word(text: bytes) -> i64:
+    """Up to seven characters in one number, the first in the lowest bits."""
+    return i64(int.from_bytes(text, "little"))
 
 
 def _slot(head: i64) -> i64:
