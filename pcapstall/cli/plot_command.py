@@ -14,7 +14,7 @@ from pcapstall.pipeline import Analysis
 from pcapstall.pipeline.given import parse_given
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
-from pcapstall.report.selector import compile_selector, the_only_one
+from pcapstall.report.selector import asks_for_verdicts, compile_selector, the_only_one
 from pcapstall.report.timeline import Timeline
 
 
@@ -89,6 +89,7 @@ def command(
             straces=given["strace"],
             logs=given["log"],
             pictures=selector is None,
+            straces_later=selector is not None and keep is None and not asks_for_verdicts(selector),
         ),
         look_again,
     )

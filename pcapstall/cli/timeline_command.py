@@ -14,7 +14,7 @@ from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Analysis
 from pcapstall.pipeline.given import parse_given
 from pcapstall.report.render import parse_page_format
-from pcapstall.report.selector import compile_selector, the_only_one
+from pcapstall.report.selector import asks_for_verdicts, compile_selector, the_only_one
 from pcapstall.report.timeline import Timeline
 
 
@@ -74,7 +74,8 @@ def command(
             stages("putting the timeline together")
             made.append(timeline_of(analysis, the_only_one(analysis.flows, selector), captures, everything, stop))
 
-    analysis = read(captures, how._replace(all_flows=True, straces=given["strace"], logs=given["log"]), make)
+    how = how._replace(all_flows=True, straces=given["strace"], logs=given["log"])
+    analysis = read(captures, how._replace(straces_later=not asks_for_verdicts(selector)), make)
     for error in analysis.unreadable:
         destination.complain(error)
     for timeline in made:

@@ -60,6 +60,8 @@ class Options(NamedTuple):
     """Logs of either end."""
     pictures: bool = False
     """Whether pictures will be drawn: `Report.spread` is made."""
+    straces_later: bool = False
+    """Whether straces are asked about stalls only by `timelines_of`: before, rows have the verdicts of packets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,9 @@ def analyse(
     if options.pictures:
         collector.dots = FlowDots()
     collector.outlined = straces is not None or logs is not None
-    findings = Findings(collector, options.at, options.tls_ports, options.all_flows, straces, logs)
+    findings = Findings(
+        collector, options.at, options.tls_ports, options.all_flows, straces, logs, options.straces_later
+    )
     cursor = open_captures(list(captures), stop)
     if progress is not None:
         progress(cursor)

@@ -39,7 +39,10 @@ class Findings:
         show_all: bool = False,
         straces: "Straces | None" = None,
         logs: "Logs | None" = None,
+        straces_later: bool = False,
     ) -> None:
+        self._straces_later = straces_later
+        """Whether somebody will have the straces record the few stalls that are asked for."""
         self._show_all = show_all
         """Whether flows that neither stalled nor failed are shown."""
         self.unread = UnreadPackets()
@@ -119,7 +122,8 @@ class Findings:
                 case = self.case(flow)
                 if case.stalled is not None:
                     self.straces.plan(case)
-            self.straces.record()
+            if not self._straces_later:
+                self.straces.record()
         return shown
 
     def flows(self) -> Sequence[Flow]:
@@ -135,6 +139,10 @@ class Findings:
         """The rows in the order of the flows' ids."""
         for flow in self._flows:
             yield self._verdicts.row(self.case(flow), t0_ns)
+
+    def row(self, flow_id: int, t0_ns: int) -> "FlowReport":
+        """One of them; KeyError when there is no such row."""
+        return self._verdicts.row(self.case(self.flow_of(flow_id)), t0_ns)
 
     def capture_points(self) -> Mapping[str, int]:
         """How many flows, shown or not, by capture point."""

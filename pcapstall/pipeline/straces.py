@@ -7,7 +7,7 @@ intervals that stalled. What it means is judged in `diagnose.process`.
 import glob
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -108,15 +108,20 @@ class Straces:
         found = (never_accepted(case.flow, matching) for matching in self._matchings)
         return next((item for item in found if item is not None), None)
 
-    def record(self) -> None:
-        """Look at all planned stalls, in one pass over each strace."""
-        planned = sorted(self._planned, key=lambda item: -item[1].length_ns)[:SCENES_MAX]
+    def record(self, flows: Container[int] | None = None, besides: Sequence[tuple[Matching, Window]] = ()) -> None:
+        """Look at all planned stalls, or at those of ``flows`` by their ids, and fill in the windows ``besides``.
+
+        That takes one pass over each strace.
+        """
+        wanted = [item for item in self._planned if flows is None or abs(item[0]) in flows]
+        planned = sorted(wanted, key=lambda item: -item[1].length_ns)[:SCENES_MAX]
         for matching in self._matchings:
-            scenes = [scene for _, scene in planned if scene.index is matching.index]
-            if scenes:
+            windows = [scene.window for _, scene in planned if scene.index is matching.index]
+            windows += [window for asked, window in besides if asked is matching]
+            if windows:
                 with without_garbage():
-                    self.observe(matching, [scene.window for scene in scenes])
-        self._scenes = dict(planned)
+                    record(matching.index.strace, windows)
+        self._scenes |= dict(planned)
         self._planned = []
 
     def judge(self, case: Case, verdict: Verdict | None) -> Verdict | None:
@@ -225,10 +230,6 @@ class Straces:
         if label is None:
             label = next((self._labels.get(member.source.path) for member in strace.members), None)
         return label
-
-    def observe(self, matching: Matching, windows: list[Window]) -> None:
-        """Fill in ``windows``, in one more pass."""
-        record(matching.index.strace, windows)
 
     def end_of(self, flow: Flow, is_client: bool) -> tuple[Match, Matching] | None:
         """The socket that is this end of ``flow``; None when none is known."""

@@ -50,6 +50,10 @@ class _Made:
 
     moments: list[Moment] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    names: dict[bool, str] = field(default_factory=lambda: {True: "client", False: "server"})
+    """What the ends are called, by whether it is the client's."""
+    ends: list[EndTrace] = field(default_factory=list)
+    """Those of which there is a strace."""
 
 
 def timeline_of(
@@ -62,21 +66,32 @@ def timeline_of(
 def timelines_of(
     analysis: Analysis, rows: Sequence[FlowReport], captures: Sequence[str], everything: bool, stop: Stop | None = None
 ) -> list[Timeline]:
-    """The timelines of several flows; the captures are read once more for all, straces and logs for each."""
+    """The timelines of several flows; the captures and the straces are read once more for all, logs for each."""
     findings = analysis.findings
     assert findings is not None
+    made = [_Made() for _ in rows]
+    if findings.straces is not None:
+        for each, row in zip(made, rows, strict=True):
+            _find_ends(each, findings, findings.straces, findings.flow_of(row.id))
+        ends = [end for each in made for end in each.ends]
+        windows = [(end.matching, window) for end in ends for window in (end.life, end.stall) if window is not None]
+        findings.straces.record({row.id for row in rows}, windows)
+        rows = [findings.row(row.id, analysis.t0_ns) for row in rows]
     packets = packets_of([findings.flow_of(row.id) for row in rows], captures, stop)
-    return [_timeline(analysis, row, known, everything) for row, known in zip(rows, packets, strict=True)]
+    return [
+        _timeline(analysis, row, each, known, everything) for row, each, known in zip(rows, made, packets, strict=True)
+    ]
 
 
-def _timeline(analysis: Analysis, row: FlowReport, known: tuple[Sequence[Packet], str], everything: bool) -> Timeline:
+def _timeline(
+    analysis: Analysis, row: FlowReport, made: _Made, known: tuple[Sequence[Packet], str], everything: bool
+) -> Timeline:
     findings = analysis.findings
     assert findings is not None
     flow = findings.flow_of(row.id)
-    names = {True: "client", False: "server"}
-    made = _Made()
-    if findings.straces is not None:
-        _add_calls(made, findings, findings.straces, flow, row, names, everything)
+    names = made.names
+    for trace in made.ends:
+        _add_calls(made, trace, row, everything)
     packets, missing = known
     made.notices += [missing] if missing else []
     made.moments += packet_moments(flow, packets, names[True], names[False])
@@ -98,22 +113,14 @@ def _timeline(analysis: Analysis, row: FlowReport, known: tuple[Sequence[Packet]
     )
 
 
-def _add_calls(
-    made: _Made,
-    findings: Findings,
-    straces: Straces,
-    flow: Flow,
-    row: FlowReport,
-    names: dict[bool, str],
-    everything: bool,
-) -> None:
-    """The calls of each end of which there is a strace; ``names`` learns what the ends are called."""
+def _find_ends(made: _Made, findings: Findings, straces: Straces, flow: Flow) -> None:
+    """The ends of ``flow`` of which there is a strace, and what is to be looked at there."""
     for is_client in (True, False):
         found = straces.end_of(flow, is_client)
         if found is None:
             continue
         match, matching = found
-        names[is_client] = straces.label_of(matching) or names[is_client]
+        made.names[is_client] = straces.label_of(matching) or made.names[is_client]
         path, offset = matching.index.strace.name, matching.offset
         if not _has_time(matching):
             made.notices.append(f"The calls of {path} cannot be placed: nothing ties its clock to the capture's.")
@@ -126,13 +133,16 @@ def _add_calls(
             sockets, int(flow.first_ns) - offset_ns - _BEFORE_NS, int(flow.last_ns) - offset_ns + _AFTER_NS
         )
         stall = _stall(findings, flow, life, offset_ns)
-        trace = EndTrace(names[is_client], match, matching, life, stall)
-        straces.observe(matching, [window for window in (life, stall) if window is not None])
-        own = [*call_moments(trace), *thread_moments(trace)]
-        own += _from_lines(made, trace, own, row, life, everything)
-        for moment in own:
-            moment.side = "client" if is_client else "server"
-        made.moments += own
+        made.ends.append(EndTrace(made.names[is_client], match, matching, life, stall))
+
+
+def _add_calls(made: _Made, trace: EndTrace, row: FlowReport, everything: bool) -> None:
+    """The calls of one end, which have been looked at."""
+    own = [*call_moments(trace), *thread_moments(trace)]
+    own += _from_lines(made, trace, own, row, trace.life, everything)
+    for moment in own:
+        moment.side = "client" if trace.match.end.is_client else "server"
+    made.moments += own
 
 
 def _has_time(matching: Matching) -> bool:

@@ -36,6 +36,12 @@ def compile_selector(text: str) -> Callable[[FlowReport], bool]:
     return lambda flow: {flow.client, flow.server} == {first, second}
 
 
+def asks_for_verdicts(text: str) -> bool:
+    """Whether the selector ``text`` is a filter, which may ask for anything that is known of a flow."""
+    text = text.strip()
+    return not (text.isascii() and text.isdecimal()) and _PAIR.fullmatch(text) is None
+
+
 def _normal(endpoint: str) -> str:
     try:
         return format_endpoint(*parse_endpoint(endpoint))

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from pcapstall.strace.body import CALL, EXIT, RESUMED, SIGNAL, UNFINISHED
-from pcapstall.strace.family import Lines, Strace
+from pcapstall.strace.family import SETTLED_NS, Lines, Strace
 from pcapstall.strace.lines import StraceReader
 from pcapstall.strace.syscalls import Syscalls
 from pcapstall.strace.tasks import Threads
 
 MAX_TEXT: Final = 160
 """Bytes of arguments that are kept."""
+NEVER_NS: Final = 1 << 61
+"""Later than every line, and higher than every reference."""
+_LOOK_EVERY: Final = 4096
 
 
 @dataclass(slots=True)
@@ -41,35 +44,60 @@ def excerpts(
     strace: Strace, wanted: Set[int], span_ns: tuple[int, int] | None = None, most: int = 10_000
 ) -> tuple[list[Excerpt], int]:
     """The lines ``wanted``, and what begins or ends within ``span_ns``; how many more than ``most`` there are."""
-    found: dict[int, Excerpt] = {}
-    left = set(wanted)
-    halves: set[int] = set()
-    """First halves that wait for their second one."""
-    left_out = 0
-    lines = Lines(strace, Threads(), Syscalls())
+    picked = _Picked(wanted, span_ns, most)
+    threads = Threads()
+    lines = Lines(strace, threads, Syscalls())
+    first_ns, last_ns = span_ns or (NEVER_NS, -1)
+    number = 0
     try:
-        while lines.next():
+        more = lines.skip(min(wanted, default=NEVER_NS), first_ns)
+        while more:
             reader = lines.reader
-            kind = int(reader.kind)
-            if kind not in (CALL, UNFINISHED, RESUMED, SIGNAL, EXIT):
-                continue
-            refs = {int(reader.ref), int(reader.half_ref) if kind == RESUMED else 0}
-            if not (wanted and refs & wanted) and not _inside(reader, kind, span_ns):
-                if span_ns is None and not left and not halves:
+            if reader.kind <= EXIT:
+                picked.look_at(reader)
+            number += 1
+            if picked.complete() and (span_ns is None or number % _LOOK_EVERY == 0):
+                over = len(strace.members) == 1 and int(reader.time_ns) > last_ns + SETTLED_NS
+                if span_ns is None or (over and not threads.inside_since(last_ns)):
                     break
-                continue
-            left -= refs
-            halves -= refs
-            if kind == UNFINISHED:
-                halves |= refs - {0}
-            excerpt = _excerpt(reader, kind)
-            if excerpt.ref not in found and len(found) >= most and not refs & wanted:
-                left_out += kind != UNFINISHED
-                continue
-            found[excerpt.ref] = excerpt
+            more = lines.next()
     finally:
         lines.close()
-    return [found[ref] for ref in sorted(found)], left_out
+    return [picked.found[ref] for ref in sorted(picked.found)], picked.left_out
+
+
+class _Picked:
+    """The lines that were asked for, as far as they were met."""
+
+    def __init__(self, wanted: Set[int], span_ns: tuple[int, int] | None, most: int) -> None:
+        self.found: dict[int, Excerpt] = {}
+        self.left_out = 0
+        self._wanted = wanted
+        self._span_ns = span_ns
+        self._most = most
+        self._left = set(wanted)
+        self._halves: set[int] = set()
+        """First halves that wait for their second one."""
+
+    def complete(self) -> bool:
+        """Whether nothing is missing but what else happens in the span."""
+        return not self._left and not self._halves
+
+    def look_at(self, reader: StraceReader) -> None:
+        """Keep the line that ``reader`` is at, if it is asked for."""
+        kind = int(reader.kind)
+        refs = {int(reader.ref), int(reader.half_ref) if kind == RESUMED else 0}
+        if not (self._wanted and refs & self._wanted) and not _inside(reader, kind, self._span_ns):
+            return
+        self._left -= refs
+        self._halves -= refs
+        if kind == UNFINISHED:
+            self._halves |= refs - {0}
+        excerpt = _excerpt(reader, kind)
+        if excerpt.ref not in self.found and len(self.found) >= self._most and not refs & self._wanted:
+            self.left_out += kind != UNFINISHED
+            return
+        self.found[excerpt.ref] = excerpt
 
 
 def _inside(reader: StraceReader, kind: int, span_ns: tuple[int, int] | None) -> bool:

@@ -22,6 +22,8 @@ from pcapstall.strace.syscalls import CLONE, Syscalls
 from pcapstall.strace.tasks import Threads
 
 _TID_SUFFIX: Final = re.compile(r"(.+)\.([1-9]\d{0,7})(?:\.(?:gz|zst|lz4|bz2|xz))?")
+SETTLED_NS: Final = 10_000_000_000
+"""So long after the last time that is asked about reading goes on, for the line after a gap."""
 _HALF_DAY_NS: Final = 43_200_000_000_000
 _DAY_NS: Final = 86_400_000_000_000
 _CHUNK: Final = 128 * 1024
@@ -122,6 +124,15 @@ class Lines:
         self._current = -chosen
         self.reader = self.readers[self._current]
         return True
+
+    def skip(self, ref: i64, ns: i64) -> bool:
+        """Move to the first line that is ``ref`` or a later one, or of ``ns`` or later; False when there is none."""
+        while self.next():
+            if not self._single or self.reader.ref >= ref:
+                return True
+            if self.reader.time_ns >= ns or self.reader.end_ns >= ns:
+                return True
+        return False
 
     def close(self) -> None:
         """Close all files."""

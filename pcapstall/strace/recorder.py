@@ -12,7 +12,7 @@ from mypy_extensions import i64
 from pcapstall.strace import syscalls as sc
 from pcapstall.strace.args import ArgCursor, read_fd
 from pcapstall.strace.body import EXIT
-from pcapstall.strace.family import Lines, Strace
+from pcapstall.strace.family import SETTLED_NS, Lines, Strace
 from pcapstall.strace.lines import StraceReader
 from pcapstall.strace.model import EpollSet, OpenFile, Process, Thread
 from pcapstall.strace.readiness import Seen, read_wait
@@ -26,8 +26,6 @@ _WAKING: Final = frozenset((1, 3, 4, 5, 7, 10, 12))
 """FUTEX_WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, UNLOCK_PI, WAKE_BITSET, CMP_REQUEUE_PI of the kernel's uapi/linux/futex.h;
 printed by name unless -X raw."""
 _RESTARTS: Final = "ERESTART_RESTARTBLOCK"
-_SETTLED_NS: Final = 10_000_000_000
-"""So long after the last window the pass goes on, for the line after a gap."""
 _LOOK_EVERY: Final = 4096
 
 
@@ -188,12 +186,7 @@ class Recorder(Tracker):
     def settled(self, now_ns: i64) -> bool:
         """Whether nothing that is still to come can belong to a window."""
         latest: i64 = self.windows.latest_ns
-        if now_ns <= latest + _SETTLED_NS:
-            return False
-        for thread in self.threads.all:
-            if thread.half is not None and thread.alive() and 0 <= thread.half_ns <= latest:
-                return False
-        return True
+        return now_ns > latest + SETTLED_NS and not self.threads.inside_since(latest)
 
     def _tail(self, thread: Thread) -> _Tail:
         tail = self._tails.get(thread.number)

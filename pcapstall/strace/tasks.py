@@ -102,6 +102,13 @@ class Threads:
         thread.ended_ns = ns
         self.live -= 1
 
+    def inside_since(self, ns: i64) -> bool:
+        """Whether some thread is in a call that it entered by then."""
+        for thread in self.all:  # noqa: SIM110 (compiled, this makes no generator)
+            if thread.half is not None and thread.alive() and 0 <= thread.half_ns <= ns:
+                return True
+        return False
+
     def renew(self, thread: Thread) -> Thread:
         """A line of a thread that has ended: its number was given to a new one."""
         if thread is self._plain:

@@ -3,10 +3,12 @@
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.core.frames import frame_of
+from pcapstall.core.textfile import TextStream
 from pcapstall.strace.excerpt import Excerpt, excerpts
 from pcapstall.strace.family import Strace, open_straces
 from pcapstall.strace.written import KEY_LEN, find_written, key_of
@@ -95,3 +97,27 @@ def test_a_text_that_is_short_or_printed_in_octal_has_no_key() -> None:
 def test_a_key_is_how_strace_prints_it(text: str) -> None:
     assert text.replace("\\", "\\\\").replace('"', '\\"').encode().startswith(key_of(text))
     assert len(key_of(text)) == KEY_LEN
+
+
+def test_a_long_strace_is_read_as_far_as_something_can_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = "".join(f"9 {200 + at // 100}.{at % 100:02}0000 getpid() = 7 <0.000010>\n" for at in range(40_000))
+    path = tmp_path / "a.strace"
+    read_bytes = 0
+    read_chunk = TextStream.read
+
+    def counted(self: TextStream) -> bytes:
+        nonlocal read_bytes
+        chunk = read_chunk(self)
+        read_bytes += len(chunk)
+        return chunk
+
+    monkeypatch.setattr(TextStream, "read", counted)
+    for open_end in ("", "8 102.900000 read(4,  <unfinished ...>\n"):
+        at_the_end = "8 900.000000 <... read resumed>0x7f, 9) = 0 <797.000000>\n" if open_end else ""
+        path.write_text(TEXT + open_end + later + at_the_end)
+        (strace,) = open_straces([str(path)])
+        read_bytes = 0
+        found, _ = excerpts(strace, {6}, (103 * S, 103 * S + S // 2))
+        assert (6, 6, 8, "SIGTERM", "") in told(found)
+        assert len(found) == (3 if open_end else 2)
+        assert (read_bytes < path.stat().st_size) == (not open_end)

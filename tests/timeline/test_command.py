@@ -17,6 +17,7 @@ import pytest
 from pcapstall.capture.source import Stop
 from pcapstall.cli import reading
 from pcapstall.cli.main import main
+from pcapstall.core.textfile import TextSource, TextStream
 from pcapstall.flows.flow import Flow
 from pcapstall.match.packet_moments import Packet
 from pcapstall.pipeline import timeline as timeline_module
@@ -367,3 +368,21 @@ class TestWhatThereIs:
     def test_what_cannot_be_read_is_told(self, capsys: Output, tmp_path: Path) -> None:
         assert main(["timeline", CAPTURE, str(tmp_path / "none.pcap"), "--flow", FLOW]) == 3
         assert "Flow 6, " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("selector", [FLOW, "6", "stalled"])
+def test_a_strace_is_read_twice_and_for_the_lines_of_the_evidence(
+    selector: str, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    open_source = TextSource.open
+
+    def counted(self: TextSource, *arguments: Any) -> TextStream:
+        opened.append(self.path)
+        return open_source(self, *arguments)
+
+    monkeypatch.setattr(TextSource, "open", counted)
+    page = timeline(capsys, CAPTURE, *given("outbound", logs=False), "--flow", selector)
+    assert "no thread waited on that set" in page or "epoll" in page
+    # The first time it is what tells that the file is a strace; for a filter, the verdicts of all flows are needed.
+    assert opened.count(str(STALLED / "outbound.strace")) == (5 if selector == "stalled" else 4)
