@@ -5,6 +5,7 @@ stacks use 0, random numbers or one count for everything: so it is checked first
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
@@ -56,10 +57,10 @@ class IdCount:
         others += self._later
         inside = self._exact(self._segs[start : end + 1])
         if excess == 0:
-            return 0 if others + inside >= EXACT_MIN and self._is_count() else None
+            return 0 if others + inside >= EXACT_MIN and self._is_count else None
         if self._is_shared:
             return None
-        return excess if others >= EXACT_FOR_LOSS and all_exact and self._is_count() else None
+        return excess if others >= EXACT_FOR_LOSS and all_exact and self._is_count else None
 
     def _exact_later(self, unnoted: tuple[int, int]) -> int:
         """How many steps after the last segment noted are known to be exact: all, when the ID of the flow's last one
@@ -86,13 +87,15 @@ class IdCount:
             excess += step - expected
         return excess
 
+    @cached_property
     def _is_count(self) -> bool:
         """Whether nothing in the whole flow speaks against a count, and at least half of the steps are exact."""
         if any(seg.ip_id < 0 for seg in self._segs):
             return False
         steps = self._steps(self._segs)
-        plausible = sum(expected <= step <= STEP_MAX for step, expected in steps)
-        return plausible == len(steps) and 2 * (self._exact(self._segs) + self._later) >= len(steps)
+        if not all(expected <= step <= STEP_MAX for step, expected in steps):
+            return False
+        return 2 * (sum(step == expected for step, expected in steps) + self._later) >= len(steps)
 
 
 def _is_shared(segs: Sequence[Seg]) -> bool:
