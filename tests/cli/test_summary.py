@@ -10,7 +10,7 @@ import pytest
 from cli_support import CAPTURES, HEALTHY, LOST, REFUSED, run
 
 from pcapstall.cli.main import main
-from pcapstall.report.render import FORMATS
+from pcapstall.report.render import PAGE_FORMATS
 
 Output = pytest.CaptureFixture[str]
 STALLED = str(CAPTURES / "stalled-client-hello" / "capture.pcap")
@@ -55,7 +55,7 @@ class TestGroups:
 
 
 class TestFormats:
-    @pytest.mark.parametrize("name", FORMATS)
+    @pytest.mark.parametrize("name", PAGE_FORMATS)
     def test_every_format_is_written(self, name: str, capsys: Output) -> None:
         written = summary(capsys, STALLED, "-f", name)
         assert "10.40.42.129:8086" in written
