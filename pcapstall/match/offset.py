@@ -90,9 +90,11 @@ def bounds(socket: Socket, end: End, hello: Preview | None, resolution_ns: int) 
         if end.sends_hello and socket.inbound.first is not None:
             call = socket.inbound.first
             at_least(*answer, call.end_ns, call.end_line)
-        elif not end.sends_hello and socket.outbound.first is not None and socket.created is not None:
+        elif not end.sends_hello and socket.outbound.first is not None:
             call = socket.outbound.first
-            at_most(*answer, call.start_ns, call.line)
+            # Where the beginning is not in the trace, what was written first after the hello was read is the answer.
+            if socket.created is not None or (hello is not None and 0 <= hello.last_end_ns <= call.start_ns):
+                at_most(*answer, call.start_ns, call.line)
     return found
 
 

@@ -15,10 +15,9 @@ from pcapstall.core.errors import InputError
 from pcapstall.core.garbage import without_garbage
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import Tried
-from pcapstall.diagnose.process.finding import AWAIT_SERVER
 from pcapstall.diagnose.process.judge import ANY_STAGE, judge, look, responsible
 from pcapstall.diagnose.process.scene import ANSWER_STAGES, ProcessVerdict, Scene, StraceFact
-from pcapstall.diagnose.verdict import Verdict
+from pcapstall.diagnose.verdict import SERVER_PROCESS, Verdict
 from pcapstall.flows.flow import Flow
 from pcapstall.match.listeners import never_accepted
 from pcapstall.match.log_lines import KnownAs
@@ -57,7 +56,7 @@ class Straces:
         """By flow id and whether it is the client's end."""
         self._planned: list[tuple[int, Scene]] = []
         self._scenes: dict[int, Scene] = {}
-        """By flow id; by the negative of it that of an end which may have owed an answer before the ClientHello."""
+        """By flow id; by the negative of it that of an end which may have owed bytes that the client waited for."""
         self._timeless: dict[int, StraceFact] = {}
         """What to say of a flow whose strace has no times, by flow id."""
 
@@ -85,7 +84,8 @@ class Straces:
         chosen = client if client and match is client[0] else server
         if match is None:
             chosen = self._unaccepted(case)
-        if case.stalled == "ack_ch" and case.flow.preamble and server is not None and not server[0].end.sends_hello:
+        owes = case.stalled == "sh_cfin" or (case.stalled == "ack_ch" and case.flow.preamble)
+        if owes and server is not None and not server[0].end.sends_hello:
             # Whose turn it was most of the time, the rules will say.
             answering = look(case, *server)
             if answering is not None:
@@ -138,7 +138,7 @@ class Straces:
     def _scene_of(self, case: Case, verdict: Verdict | None) -> Scene | None:
         """Of the end whose time it was: where both have a scene, the verdict that packets gave tells which."""
         answering = self._scenes.get(-int(case.flow.id))
-        if answering is not None and verdict is not None and verdict.reason == AWAIT_SERVER:
+        if answering is not None and verdict is not None and verdict.cause == SERVER_PROCESS:
             return answering
         return self._scenes.get(int(case.flow.id))
 

@@ -45,6 +45,9 @@ class Files:
         """Those of them that have been seen."""
         self.sparse: bool = False
         """Only what sockets are matched by is wanted: no paths of files, no registrations in epoll sets."""
+        self.glancing: bool = False
+        """Only `window` asks what a descriptor means, in a call that the first pass does not look into: what is met so
+        has no serial before another call has it, so that serials are the same in every pass."""
         self._after: i64 = 0
         """Where the descriptor that `at` read ends, with its decoration."""
         self._serial: i64 = 0
@@ -57,6 +60,8 @@ class Files:
             self._after = at
             return None
         file = process.table.files.get(fd)
+        if file is not None and file.serial == 0 and not self.glancing:
+            self._list(file)
         if after < end and buf[after] == LESS:
             stop: i64 = after + 1
             if file is not None:
@@ -256,6 +261,8 @@ class Files:
 
     def _list(self, file: OpenFile) -> None:
         """Give files their serials, and sockets and epoll sets their numbers."""
+        if self.glancing:
+            return
         if file.serial == 0:
             self._serial += 1
             file.serial = self._serial

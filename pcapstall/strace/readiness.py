@@ -78,12 +78,14 @@ def read_wait(reader: StraceReader, process: Process, files: Files, file: OpenFi
         if seen.ret > 0:
             seen.ready = read_select_result(reader.buf, reader.body.result_start, reader.body.result_end)
     kept = ReadySet()
+    files.glancing = True
     for item in seen.asked.items:
         text = b"%d" % item.fd
         meant = files.at(process, reader, text, 0, len(text), ANYTHING)
         if meant is not None:
             kept.items.append(item)
             seen.files.append(meant)
+    files.glancing = False
     kept.cut = seen.asked.cut
     seen.asked = kept
     return seen

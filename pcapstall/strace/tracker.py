@@ -91,7 +91,10 @@ class Tracker:
         code: i64 = syscall.code
         if code == 0:
             if self.watching and syscall.fd_first:
-                file = self.calls.files.first(process, reader, ANYTHING)
+                files = self.calls.files
+                files.glancing = True
+                file = files.first(process, reader, ANYTHING)
+                files.glancing = False
         elif code < sc.CLONE:
             file = self.calls.act(reader, process, code)
         else:

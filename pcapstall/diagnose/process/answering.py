@@ -1,11 +1,12 @@
-"""The end that owes an answer before the ClientHello may come: a proxy asked to CONNECT, a server asked to STARTTLS.
+"""The end that owes bytes in a stage that is the client's by its name: a proxy asked to CONNECT, a server asked to
+STARTTLS, one that has sent its ServerHello and not yet its certificate.
 
-Packets say whose turn it was; here it is what that process did from its read of the request to its answer.
+Packets say whose turn it was; here it is what that process did until it wrote them.
 """
 
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.engine import Tried
-from pcapstall.diagnose.process.finding import AWAIT_SERVER, Finding
+from pcapstall.diagnose.process.finding import AWAIT_SERVER, SLOW_HANDLING, Finding
 from pcapstall.diagnose.process.scene import Scene
 from pcapstall.strace.call_names import READS, WRITES
 from pcapstall.strace.window import Note
@@ -42,3 +43,27 @@ def _between(scene: Scene, asked: Note, answer: Note | None) -> int:
     """From a read to the write that answered it, as far as it lies in the interval."""
     until = int(answer.start_ns) if answer is not None else scene.end_ns
     return min(until, scene.end_ns) - max(int(asked.end_ns), scene.begin_ns)
+
+
+def judge_rest(scene: Scene) -> Finding | str:
+    """What the process did between two writes of its flight; a string when that explains nothing."""
+    writes = [note for note in scene.io(WRITES) if note.ret > 0 and note.start_ns < scene.end_ns]
+    last_ns, late, before, after = scene.begin_ns, 0, None, None
+    for note in writes:
+        gap = int(note.start_ns) - max(last_ns, scene.begin_ns)
+        if gap > late:
+            late, after = gap, note
+            before = writes[writes.index(note) - 1] if note is not writes[0] else None
+        last_ns = int(note.end_ns) if note.end_ns >= 0 else int(note.start_ns)
+    if after is None or late * 2 < scene.length_ns:
+        return "the process wrote its flight in time"
+    sentence = f"the process wrote the rest of its answer {format_span(late)} after the part before"
+    facts = [
+        scene.fact(
+            f"The part before the rest was written by then, the rest {scene.after(after.start_ns)} into the interval.",
+            int(before.line) if before is not None else 0,
+            int(after.line),
+        )
+    ]
+    tried = [Tried(SLOW_HANDLING, True, f"{format_span(late)} between two writes of its flight")]
+    return Finding(SLOW_HANDLING, sentence, late, facts, after.thread, tried=tried)

@@ -10,7 +10,7 @@ from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.activity import UNKNOWN as NO_ACTIVITY
 from pcapstall.diagnose.process.activity import WAITING, doing
-from pcapstall.diagnose.process.answering import judge_answering
+from pcapstall.diagnose.process.answering import judge_answering, judge_rest
 from pcapstall.diagnose.process.elsewhere import other_connections
 from pcapstall.diagnose.process.finding import NO_EVENT_DELIVERED, NOT_TRACED, Finding, WrittenEarly
 from pcapstall.diagnose.process.receiver import judge_receiver, listened
@@ -79,6 +79,12 @@ def judge(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
         if isinstance(answering, str):
             return _as_it_was(verdict, way, answering)
         return _the_process(case, verdict, scene, answering)
+    if case.stalled == "sh_cfin" and not scene.match.end.sends_hello:
+        rest = judge_rest(scene) if verdict.cause == SERVER_PROCESS else "it was not its turn"
+        return _as_it_was(verdict, way, rest) if isinstance(rest, str) else _the_process(case, verdict, scene, rest)
+    if case.stalled in HELLO_STAGES and verdict.cause in (SERVER_PROCESS, SERVER_KERNEL) and scene.match.end.is_client:
+        # The server owed bytes: what the client waited for is what packets show to have come late.
+        return _as_it_was(verdict, way, "packets show that it waited for the server")
     if verdict.cause == NETWORK or AWAIT_SERVER in verdict.parts or verdict.reason == "both_silent":
         return _as_it_was(verdict, way, "packets show the network or the other end at fault, whatever the process did")
     if case.stalled == "syn_synack":

@@ -32,6 +32,8 @@ RUNS = [
     ("nginx-stopped", "server_process", "late_accept", "stopped_by_signal", "high", "stopped by SIGSTOP for 3.0 s"),
     # A CONNECT proxy that looks the name up for three seconds.
     ("proxy-connects-late", "server_process", "await_server", "blocked_in_syscall", "high", "took 3.0 s to answer"),
+    # Java, TLS 1.3: the ServerHello is out, and the key manager waits for a lock.
+    ("java-locked", "server_process", "slow_handling", "blocked_in_syscall", "high", "rest of its answer 1.6 s after"),
     # openssl s_client -starttls smtp at a server that speaks TLS at once.
     ("starttls-waits", "unknown", "both_silent", "blocked_in_syscall", "medium", "for the server to speak first"),
 ]  # fmt: skip
@@ -57,3 +59,13 @@ def test_what_a_server_waited_for_is_told() -> None:
     )
     (row,) = analysis.flows
     assert any("had to do with socket to 127.0.0.1:7000" in item.text for item in row.evidence)
+
+
+def test_a_client_that_waits_for_the_rest_of_the_flight_is_not_late() -> None:
+    """Its poll asks for POLLIN and returns nothing: not for a wrong mask, but for the server's want of a lock."""
+    analysis = analyse(
+        [str(REAL / "java-locked.pcap.gz")],
+        Options(straces=[GivenFile(str(REAL / "java-locked-client.strace.gz"))]),
+    )
+    (row,) = [row for row in analysis.flows if row.stalled]
+    assert (row.stalled, row.cause, row.reason) == ("sh_cfin", "server_process", "server_slow_hello")
