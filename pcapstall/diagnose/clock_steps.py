@@ -6,19 +6,20 @@ capture was taken at it, or when the other side says so too. Nothing is conclude
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import islice, pairwise
 from typing import Final
 
 from pcapstall.diagnose.clocks import Clocks
 from pcapstall.diagnose.knowledge import client_address, client_key, server_address
 from pcapstall.diagnose.segments import History, Seg
-from pcapstall.diagnose.ticks import lacking_ns, measured_rate
+from pcapstall.diagnose.ticks import APART_NS, lacking_ns, measured_rate
 from pcapstall.flows.flow import Flow
 
 LEAST_NS: Final = 100_000_000
 """A smaller step makes no stall."""
-ASKED_MAX: Final = 64
-"""So many connections more are looked at for one that has no timestamps."""
+ASKED_MAX: Final = 256
+"""So many connections with timestamps are looked at for those without."""
 _ALIKE: Final = 10
 """Two sides tell of one step when they differ by less than one part in so many."""
 
@@ -84,7 +85,10 @@ def clocks_in(history: History, start_ns: int, end_ns: int, rate: Rates) -> Host
         for before, after in _over(history.of(from_client), start_ns, end_ns):
             if before.is_syn_ack:
                 continue
-            lacking = lacking_ns(before, after, rate(from_client, (after,)))
+            lacking = lacking_ns(before, after, None)
+            if lacking != 0:
+                # The rate takes longer to find than all the rest.
+                lacking = lacking_ns(before, after, rate(from_client, (after,)))
             if lacking == 0:
                 agrees = True
             elif lacking is None or 2 * lacking < end_ns - start_ns or not _moves(history.of(from_client)):
@@ -102,27 +106,22 @@ class Steps:
     """Steps of the captures' clocks that connections show by the timestamps of both hosts, for those that have none."""
 
     def __init__(self, flows: Iterable[Flow] = (), rates: Clocks | None = None) -> None:
-        self._flows = [flow for flow in flows if flow.first_note is not None]
+        self._flows = flows
         self._rates = rates
-        self._known: dict[int, list[Lapse]] = {}
-        """By the flow's id."""
 
-    def during(self, start_ns: int, end_ns: int, besides: Flow) -> Lapse | None:
+    def during(self, start_ns: int, end_ns: int) -> Lapse | None:
         """A step of at least half of a time, within it, that another connection shows."""
-        asked = 0
-        for flow in self._flows:
-            if flow is besides or flow.last_ns <= start_ns or flow.first_ns >= end_ns:
-                continue
-            if flow.id not in self._known:
-                asked += 1
-                if asked > ASKED_MAX:
-                    return None
-                self._known[flow.id] = list(self._of(flow))
-            for lapse in self._known[flow.id]:
-                shared_ns = min(end_ns, lapse.after.ns) - max(start_ns, lapse.before.ns)
-                if shared_ns >= lapse.lacking_ns and 2 * lapse.lacking_ns >= end_ns - start_ns:
-                    return lapse
+        for lapse in self._known:
+            shared_ns = min(end_ns, lapse.after.ns) - max(start_ns, lapse.before.ns)
+            if shared_ns >= lapse.lacking_ns and 2 * lapse.lacking_ns >= end_ns - start_ns:
+                return lapse
         return None
+
+    @cached_property
+    def _known(self) -> list[Lapse]:
+        """All of them; in a large capture those of the first connections that are asked."""
+        stamped = (flow for flow in self._flows if flow.first_note is not None and flow.first_note.tsval >= 0)
+        return [lapse for flow in islice(stamped, ASKED_MAX) for lapse in self._of(flow)]
 
     def _of(self, flow: Flow) -> Iterator[Lapse]:
         history, key = History(flow), client_key(flow)
@@ -155,6 +154,9 @@ def _over(segs: Iterable[Seg], start_ns: int, end_ns: int) -> Iterator[tuple[Seg
     for before, after in pairwise(seg for seg in segs if seg.tsval >= 0):
         if after.is_rst and after.ttl != before.ttl:
             # Sent by something else on the path.
+            continue
+        if after.ns - before.ns < APART_NS:
+            # Ticks of a clock are too coarse for that.
             continue
         if 2 * (min(after.ns, end_ns) - max(before.ns, start_ns)) >= end_ns - start_ns:
             yield before, after

@@ -84,10 +84,9 @@ def lacking_ns(first: Seg, last: Seg, rate: int | None, cookie: bool = False) ->
         return None
     if rate is None:
         hz = ticks * _SECOND / here_ns
-        if hz >= (1 - _FIT) * USUAL_HZ:
-            return 0
-        if nearest_rate(hz, _FIT) is not None:
-            return None
+        seen = nearest_rate(hz, _FIT)
+        if seen is not None or hz > USUAL_HZ:
+            return 0 if seen is not None and seen >= USUAL_HZ else None
         rate = USUAL_HZ
     there_ns = ticks * _SECOND // rate
     return max(0, here_ns - there_ns - max(_SECOND // rate, here_ns // 20))

@@ -24,28 +24,35 @@ def acknowledged_before(history: History, seg: Seg) -> Seg | None:
 
 
 def misses_first_copies(history: History) -> bool:
-    """Whether bytes were acknowledged, or sent on from, before their first copy that the capture has."""
-    highest = {True: 0, False: 0}
-    early: list[Seg] = []
+    """Whether bytes were acknowledged, or sent on from, before their first copy that the capture has; acknowledged ones
+    need not be there at all."""
+    reached, seen = {True: 0, False: 0}, {True: 0, False: 0}
+    early: list[tuple[bool, int, int]] = []
+    acked: list[tuple[bool, int, int]] = []
     for seg in history.segs:
         if seg.is_rst:
             continue
+        peer = not seg.from_client
         # A FIN counts as a byte.
-        if seg.ack is not None and seg.ack > highest[not seg.from_client] + 1:
-            early.append(seg)
-        if not seg.has_data and seg.offset > highest[seg.from_client] + 1:
-            early.append(seg)
-        if seg.has_data and seg.offset <= highest[seg.from_client] < seg.end:
-            highest[seg.from_client] = seg.end
-            if any(_spans(other, seg) for other in early):
+        if seg.ack is not None and seg.ack > reached[peer] + 1:
+            early.append((peer, seg.ack, seg.ns))
+        if seg.ack is not None and seg.ack > seen[peer] + 1:
+            acked.append((peer, seg.ack, seg.ns))
+        if not seg.has_data and seg.offset > reached[seg.from_client] + 1:
+            early.append((seg.from_client, seg.offset, seg.ns))
+        if seg.has_data and seg.offset <= reached[seg.from_client] < seg.end:
+            if any(_knew(one, seg, seg.offset) and seg.ns - one[2] > SLACK_NS for one in early):
                 return True
-    return False
+            reached[seg.from_client] = seg.end
+        seen[seg.from_client] = max(seen[seg.from_client], seg.end)
+        acked = [one for one in acked if not (_knew(one, seg, seg.offset) and seg.end + 1 >= one[1])]
+    # What was not noted may be what was acknowledged.
+    return not history.is_cut and bool(acked)
 
 
-def _spans(early: Seg, late: Seg) -> bool:
-    """Whether ``early`` knew of a byte of ``late``, which came later."""
-    known = early.offset if early.from_client == late.from_client else early.ack
-    return known is not None and known > late.offset + 1 and late.ns - early.ns > SLACK_NS
+def _knew(one: tuple[bool, int, int], seg: Seg, offset: int) -> bool:
+    """Whether what is known of a side concerns a segment of it, and bytes beyond ``offset``."""
+    return one[0] == seg.from_client and one[1] > offset + 1
 
 
 def goes_back(history: History) -> bool:

@@ -126,6 +126,7 @@ def test_a_step_in_the_handshake_does_not_move_the_capture() -> None:
 
 
 @example(CAPTURES / "tls13-healthy/capture_server.pcap", 5.5 / 66, 2000, True)
+@example(CAPTURES / "smtp-starttls/capture_server.pcap", 66.5 / 97, 2000, True)
 @given(st.sampled_from(PATHS), PARTS, st.integers(50, 20_000), st.booleans())
 def test_nor_does_a_late_copy_of_what_the_capture_missed(path: Path, part: float, late_ms: int, missed: bool) -> None:
     found = segments(path)

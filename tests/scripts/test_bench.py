@@ -149,7 +149,7 @@ def test_each_turn_has_ports_and_randoms_of_its_own() -> None:
     import bench_strace
 
     lines = [
-        b'7 1796023441.000001 connect(3, {sa_family=AF_INET, sin_port=htons(40000), sin_addr=...}, 16) = 0\n',
+        b"7 1796023441.000001 connect(3, {sa_family=AF_INET, sin_port=htons(40000), sin_addr=...}, 16) = 0\n",
         b'7 1796023441.000002 write(3, "\\26\\3\\1\\2\\0\\1\\0\\1\\374\\3\\3ab\\"c\\0001"..., 517) = 517\n',
         b"7 1796023441.000003 read(4<TCP:[10.0.0.1:40000->10.0.0.2:443]>, 0x7f, 9) = 0\n",
     ]

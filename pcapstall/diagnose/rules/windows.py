@@ -42,7 +42,7 @@ def clock_step(case: Case) -> Judgement:
     lapses = clocks.lapses
     where = ""
     if lapse is None and clocks.are_silent:
-        lapse = case.surroundings.steps.during(case.start_ns, case.end_ns, case.flow)
+        lapse = case.surroundings.steps.during(case.start_ns, case.end_ns)
         lapses = (lapse,) if lapse is not None else ()
         where = " of another connection"
     if lapse is not None:
