@@ -26,7 +26,7 @@ class RecentHalves:
         place: i64 = _place(segment.source, segment.destination)
         half = self._places[place]
         if half.source != segment.source or half.destination != segment.destination:
-            half = self._places[place ^ 1]
+            half = self._places[place + 1]
             if half.source != segment.source or half.destination != segment.destination:
                 return NOBODY.opener
         if segment.source >= V6_ENDPOINT and half.key() != segment.key:
@@ -38,7 +38,9 @@ class RecentHalves:
         half.source = source
         half.destination = destination
         place: i64 = _place(source, destination)
-        self._places[place ^ 1] = self._places[place]
+        before = self._places[place]
+        if before is not NOBODY.opener:
+            self._places[place + 1] = before
         self._places[place] = half
 
     def remove(self, half: HalfFlow) -> None:
@@ -47,13 +49,13 @@ class RecentHalves:
             place: i64 = _place(half.source, half.destination)
             half.source = NOWHERE
             if self._places[place] is not half:
-                place ^= 1
+                place += 1
             if self._places[place] is half:
                 self._places[place] = NOBODY.opener
 
 
 def _place(source: i64, destination: i64) -> i64:
-    """Where to look; every intermediate result fits 62 bits, so that both builds agree."""
+    """The first of the two places to look at; every intermediate result fits 62 bits, so that both builds agree."""
     mixed: i64 = source * 0xF35 + destination * 0xB47
     mixed = (mixed ^ (mixed >> 23)) & _FOLDED
-    return ((mixed * 0x2545_F491) >> 47) & (PLACES - 1)
+    return ((mixed * 0x2545_F491) >> 47) & (PLACES - 2)
