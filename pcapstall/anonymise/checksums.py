@@ -12,10 +12,9 @@ def internet_sum(data: bytes, start: int = 0) -> int:
     """The 16-bit one's complement sum of ``data``, an odd last byte counting as the high one."""
     if len(data) % 2:
         data += b"\0"
-    total = start + sum(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
-    while total > _ONES:
-        total = (total & _ONES) + (total >> 16)
-    return total
+    # The sum of the words is the number that they make together, modulo 0xFFFF, which is not 0 unless all words are.
+    total = int.from_bytes(data, "big") + start
+    return (total - 1) % _ONES + 1 if total else 0
 
 
 def carried(

@@ -4,10 +4,12 @@ import struct
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from packet_support import A4, B4, checksum, ethernet, ipv4, tcp, udp
 
 from pcapstall.anonymise.certificates import Certificates
-from pcapstall.anonymise.checksums import carried
+from pcapstall.anonymise.checksums import carried, internet_sum
 from pcapstall.anonymise.hellos import Hellos
 from pcapstall.anonymise.mapping import Mapping
 from pcapstall.anonymise.secret import Secret
@@ -162,6 +164,18 @@ def test_a_certificate() -> None:
     assert b"\x55\x04\x03" in made
     assert made.count(MAPPING.words(NAME.decode()).encode()) == 2
     assert MAPPING.ip(A4) in made
+
+
+@given(
+    st.binary(max_size=40) | st.sampled_from([b"\xff\xff", b"\xff\xff" * 3, b"\0\0", b"\xff\xfe\0\1"]),
+    st.integers(0, 0xFFFF),
+)
+def test_the_sum_is_that_of_the_words(data: bytes, start: int) -> None:
+    padded = data + b"\0" * (len(data) % 2)
+    total = start + sum(struct.unpack(f">{len(padded) // 2}H", padded))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    assert internet_sum(data, start) == total
 
 
 def test_a_checksum_that_a_card_was_to_fill_in_stays_that() -> None:
