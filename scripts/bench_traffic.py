@@ -305,6 +305,8 @@ _COMPACT = tuple(kind for kind in tls.CLIENTS if tls.X25519_MLKEM768 not in kind
 MIXES = {
     "bulk": Mix(1_000_000, 10_000),
     "flows": Mix(1_000_000, 100_000, seed=2, chain_len=(500, 800), clients=_COMPACT),
+    "big": Mix(2_000_000, 150_000, seed=4, chain_len=(500, 800), clients=_COMPACT),
+    "stalled": Mix(100_000, 10_000, seed=5, stalls=1.0, chain_len=(500, 800), clients=_COMPACT),
     "ten": Mix(10, 1, seed=3, chain_len=(500, 800), clients=_COMPACT),
 }
 

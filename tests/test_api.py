@@ -89,6 +89,6 @@ def test_errors_are_raised(arguments: dict[str, Any], kind: type[PcapstallError]
 def test_every_option_of_report_that_changes_what_is_found_has_an_argument() -> None:
     command = root.get_command(click.Context(root), "report")
     assert command is not None
-    shown = {"wanted", "output", "all_flows", "row", "fail_if", "debug", "summary_line"}
+    shown = {"wanted", "output", "all_flows", "row", "fail_if", "debug", "summary_line", "jobs", "engine", "scheduler"}
     finding = {str(parameter.name) for parameter in command.params} - shown
     assert finding == set(inspect.signature(pcapstall.analyze).parameters)

@@ -20,7 +20,7 @@ from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES, make_thresholds
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline import Analysis, Options, analyse
-from pcapstall.pipeline import analysis as module
+from pcapstall.pipeline import follow as module
 from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.given import GivenFile
 from pcapstall.pipeline.tally import LengthTally

@@ -70,15 +70,19 @@ class Captures(RecordCursor):
             total += file.size
         return total
 
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each file that has a size, by path."""
+        return {file.path: file.size for file in self._ring.files if file.size is not None}
+
     @property
     def stopped(self) -> bool:
         """Whether the end was asked for before it came."""
-        return self._ring.stop.count > 0
+        return self._ring.stop.is_reached
 
     @property
     def stop_asked_s(self) -> float | None:
         """When that was, by the monotonic clock; None when it was not."""
-        return self._ring.stop.since_s if self._ring.stop.count > 0 else None
+        return self._ring.stop.since_s if self._ring.stop.is_reached else None
 
     def infos(self) -> list[CaptureInfo]:
         """What is known of each file so far, in the order of ``file_index``."""

@@ -9,6 +9,7 @@ from pcapstall.capture.decompress import DecompressedSource
 from pcapstall.capture.pcap import PcapCursor, pcap_magic
 from pcapstall.capture.pcapng import PcapngCursor
 from pcapstall.capture.reader import FileCursor
+from pcapstall.capture.remote import RemoteSource, is_url
 from pcapstall.capture.sniff import HEAD, why_not_a_capture
 from pcapstall.capture.source import Source, Stop, open_source
 from pcapstall.core.compression import compression_of
@@ -22,7 +23,7 @@ def open_capture(path: str, file_index: int = 0, stop: Stop | None = None) -> Fi
 
     Raises InputError when it is no capture. ``stop`` ends the reading when it is thrown.
     """
-    source = open_source(path, stop)
+    source = _source_of(path, stop)
     try:
         cursor = cursor_of(source)
     except BaseException:
@@ -30,6 +31,10 @@ def open_capture(path: str, file_index: int = 0, stop: Stop | None = None) -> Fi
         raise
     cursor.set_file_index(file_index)
     return cursor
+
+
+def _source_of(path: str, stop: Stop | None) -> Source:
+    return RemoteSource(path, stop) if is_url(path) else open_source(path, stop)
 
 
 def unpacked(source: Source) -> Source:

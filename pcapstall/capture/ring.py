@@ -14,6 +14,7 @@ from typing import Final
 from pcapstall.capture.info import CaptureInfo, CaptureWarning
 from pcapstall.capture.opening import open_capture
 from pcapstall.capture.reader import MAX_NS, FileCursor
+from pcapstall.capture.remote import expand_url, is_url
 from pcapstall.capture.source import STDIN, Stop
 from pcapstall.core.errors import InputError
 
@@ -84,7 +85,7 @@ class Ring:
     def activate(self, file: RingFile) -> bool:
         """Have the first record of ``file`` in its cursor. False when there is none (any more)."""
         if file.reopens:
-            if self.stop.count:
+            if self.stop.is_reached:
                 return False
             file.reopens = False
             try:
@@ -101,6 +102,9 @@ class Ring:
     def _expand(self, paths: list[str]) -> list[str]:
         names: list[str] = []
         for path in paths:
+            if is_url(path):
+                names += self._expand_url(path)
+                continue
             if not glob.has_magic(path) or os.path.lexists(path):
                 names.append(path)
                 continue
@@ -109,6 +113,13 @@ class Ring:
                 self.failed.append(InputError(path, "no file has a name like this"))
             names += found
         return names
+
+    def _expand_url(self, path: str) -> list[str]:
+        try:
+            return expand_url(path)
+        except InputError as error:
+            self.failed.append(error)
+            return []
 
     def _is_double(self, path: str) -> bool:
         """Whether this very file was named before. A file that cannot be looked at is dealt with on opening."""

@@ -10,9 +10,12 @@ import select
 import stat
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pcapstall.core.errors import InputError
+
+if TYPE_CHECKING:
+    from pcapstall.capture.gate import Gate
 
 CHUNK: Final = 128 * 1024
 """Bytes asked for at once. A pipe hands out what is there."""
@@ -48,6 +51,8 @@ class Stop:
         self.when_silent: Callable[[], None] | None = None
         """Called by the reader itself, between two records, each time that nothing came for ``silent_s``."""
         self.silent_s = 0.1
+        self.gate: Gate | None = None
+        """Where other processes read the same files: it says then when the end is reached."""
         self._read_fd = -1
         self._write_fd = -1
 
@@ -61,6 +66,11 @@ class Stop:
                 os.write(self._write_fd, b"!")
             except BlockingIOError:
                 return  # the pipe is full of wake-ups already
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether files end now."""
+        return self.count > 0 if self.gate is None else self.gate.has_stopped
 
     def wake_fd(self) -> int:
         """A descriptor that becomes readable when the switch is thrown; made when first asked for."""
@@ -130,7 +140,7 @@ class Source:
     @property
     def stopped(self) -> bool:
         """Whether the end was asked for."""
-        return self.stop_switch.count > 0
+        return self.stop_switch.is_reached
 
     def rest(self) -> None:
         """Give the descriptor back until there is more to be read, if that can be done."""
@@ -153,12 +163,14 @@ class FileSource(Source):
         """Device, inode and position of a file whose descriptor was given back."""
 
     def _read(self) -> bytes:
-        if self._resting is not None and not self.stop_switch.count:
+        stop = self.stop_switch
+        if self._resting is not None and not stop.is_reached:
             self._wake(*self._resting)
-        if self.stop_switch.count or self._fd < 0:
+        if stop.is_reached or self._fd < 0:
             return b""
+        size = CHUNK if stop.gate is None else stop.gate.allowance(stop, self, CHUNK)
         try:
-            chunk = os.read(self._fd, CHUNK)
+            chunk = os.read(self._fd, size)
         except OSError as error:
             self.trouble = f"cannot be read on: {error.strerror}"
             return b""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pcapstall.report.filter import Filter
 
 Command = Callable[..., Any]
+_JOBS_MAX: Final = 256
 
 
 def port(text: str) -> int:
@@ -94,6 +95,28 @@ max_flows_option: Final = click.option(
     metavar="N",
     help="Follow at most N flows at once; over it the one that was idle for longest is closed early.",
 )
+jobs_option: Final = click.option(
+    "--jobs",
+    type=click.IntRange(1, _JOBS_MAX),
+    metavar="N",
+    help="Follow the flows in N processes. [default: as many as pay: the cores for large files that are not"
+    " compressed, else 1]",
+)
+engine_option: Final = click.option(
+    "--engine",
+    type=click.Choice(["local", "dask"]),
+    default="local",
+    show_default=True,
+    help="Who follows the flows: processes of this host, or a Dask cluster.",
+)
+scheduler_option: Final = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="With --engine dask: the scheduler of a cluster that runs already, tcp://10.0.0.1:8786. [default: a cluster"
+    " of this host's, for this run]",
+)
+parallel_options: Final = (jobs_option, engine_option, scheduler_option)
+"""By how many, and by whom; `reading.in_parallel` takes what they say."""
 reading_options: Final = (slow_option, at_option, tls_option, max_flows_option)
 """How captures are read and judged; `reading.how_to_read` takes what they say."""
 strace_option: Final = click.option(

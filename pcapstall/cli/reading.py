@@ -9,8 +9,9 @@ from pcapstall.capture.source import Stop
 from pcapstall.cli import destination, terminal
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.cli.stages import stages
-from pcapstall.core.errors import InputError
+from pcapstall.core.errors import InputError, UsageError
 from pcapstall.pipeline import Analysis, Options, analyse
+from pcapstall.pipeline.follow import AS_MANY_AS_PAY, DASK
 from pcapstall.report.conditions import ConditionResult
 from pcapstall.report.thresholds import parse_thresholds
 
@@ -23,6 +24,13 @@ def how_to_read(slow: Sequence[str], at: str | None, tls_ports: Sequence[int], m
     return Options(
         thresholds_ns=parse_thresholds(slow), at=at or "", tls_ports=frozenset(tls_ports), max_flows=max_flows
     )
+
+
+def in_parallel(how: Options, jobs: int | None, engine: str, scheduler: str | None) -> Options:
+    """``how``, and what `options.parallel_options` say; UsageError where they do not go together."""
+    if scheduler is not None and engine != DASK:
+        raise UsageError("--scheduler is the address of a Dask cluster: say --engine dask, too")
+    return how._replace(jobs=AS_MANY_AS_PAY if jobs is None else jobs, engine=engine, scheduler=scheduler or "")
 
 
 def read(
@@ -41,6 +49,9 @@ def read(
 
     with terminal.ctrl_c_stops() as stop, terminal.Progress() as progress:
         analysis = analyse(captures, wanted, stop=stop, progress=progress, stage=stages, before_closing=look_again)
+    if analysis.alone and (wanted.jobs > 1 or wanted.engine == DASK):
+        asked = "--engine dask" if wanted.engine == DASK else f"--jobs {wanted.jobs}"
+        destination.say(f"{asked}: one process did it, for {analysis.alone}")
     if not analysis.captures:
         end_if_stopped(stop, analysis.unreadable)
     _latest[:] = [analysis]

@@ -10,7 +10,7 @@ import click
 from pcapstall.capture.source import Stop
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.inputs import check_inputs
-from pcapstall.cli.reading import exit_code, how_to_read, read
+from pcapstall.cli.reading import exit_code, how_to_read, in_parallel, read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Analysis
@@ -39,6 +39,7 @@ from pcapstall.report.render import STREAMED, parse_format, render
     ),
     options.filter_option,
     *options.reading_options,
+    *options.parallel_options,
     options.fail_if_option,
 )
 def command(
@@ -54,6 +55,9 @@ def command(
     at: str | None,
     tls_ports: tuple[int, ...],
     max_flows: int,
+    jobs: int | None,
+    engine: str,
+    scheduler: str | None,
     fail_if: tuple[str, ...],
 ) -> int:
     """Report the flows of CAPTURE that stalled or failed, and how the others did.
@@ -78,7 +82,7 @@ def command(
         to_parquet.check(output in (None, destination.STDOUT) and terminal.width_of(sys.stdout) is not None)
     keep = options.chosen_filter(filter_text)
     conditions = FailConditions(fail_if)
-    how = how_to_read(slow, at, tls_ports, max_flows)
+    how = in_parallel(how_to_read(slow, at, tls_ports, max_flows), jobs, engine, scheduler)
     check_inputs(captures)
     parsed_straces = [parse_given(strace) for strace in straces]
     parsed_logs = [parse_given(log) for log in logs]

@@ -10,7 +10,7 @@ import click
 
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.inputs import check_inputs
-from pcapstall.cli.reading import exit_code, how_to_read, read
+from pcapstall.cli.reading import exit_code, how_to_read, in_parallel, read
 from pcapstall.cli.stages import stages
 from pcapstall.pipeline import Analysis
 from pcapstall.report.conditions import FailConditions
@@ -36,6 +36,7 @@ from pcapstall.report.summary import NO_KEY, render_summary
     options.output_option,
     options.filter_option,
     *options.reading_options,
+    *options.parallel_options,
     options.fail_if_option,
 )
 def command(
@@ -48,6 +49,9 @@ def command(
     at: str | None,
     tls_ports: tuple[int, ...],
     max_flows: int,
+    jobs: int | None,
+    engine: str,
+    scheduler: str | None,
     fail_if: tuple[str, ...],
 ) -> int:
     """Sum up the flows of CAPTURE by server, SNI or client: outcomes, and percentiles of each interval.
@@ -61,7 +65,7 @@ def command(
     parse_page_format(wanted)
     keep = options.chosen_filter(filter_text)
     conditions = FailConditions(fail_if)
-    how = how_to_read(slow, at, tls_ports, max_flows)
+    how = in_parallel(how_to_read(slow, at, tls_ports, max_flows), jobs, engine, scheduler)
     check_inputs(captures)
     destination.check(output, captures)
     analysis = read(captures, how._replace(all_flows=True))

@@ -20,3 +20,6 @@ class InputError(PcapstallError):
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+
+    def __reduce__(self) -> tuple[type["InputError"], tuple[str, str]]:
+        return InputError, (self.path, self.reason)

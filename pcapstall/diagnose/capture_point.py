@@ -9,7 +9,8 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.diagnose.knowledge import Knowledge, Pair, client_key
+from pcapstall.diagnose.knowledge import Knowledge, client_key
+from pcapstall.diagnose.pairs import Pair
 from pcapstall.flows.flow import Flow
 from pcapstall.wire.tls_reader import NEVER
 

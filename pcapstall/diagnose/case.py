@@ -17,7 +17,6 @@ from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.ip_ids import IdCount
 from pcapstall.diagnose.knowledge import (
     Knowledge,
-    Pair,
     client_address,
     client_key,
     server_address,
@@ -26,6 +25,7 @@ from pcapstall.diagnose.knowledge import (
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.neighbours import Neighbours
 from pcapstall.diagnose.outcome import Outcome
+from pcapstall.diagnose.pairs import Pair
 from pcapstall.diagnose.segments import History, Seg
 from pcapstall.diagnose.sight import misses_bytes
 from pcapstall.diagnose.ticks import measured_rate

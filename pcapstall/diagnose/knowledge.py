@@ -6,10 +6,12 @@ settle what one leaves open, so nothing here judges.
 
 from typing import Final
 
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i64
 
 from pcapstall.core.frames import file_of
+from pcapstall.diagnose.connections import Connection, Life, Packed, unpack_connections, unpack_lives
 from pcapstall.diagnose.intervals import Intervals
+from pcapstall.diagnose.pairs import Pair
 from pcapstall.flows.flow import COPY, Flow
 from pcapstall.wire.segment import RST, SYN
 from pcapstall.wire.tls_reader import NEVER
@@ -20,81 +22,8 @@ CONNECTIONS_MAX: Final = 1_000_000
 PAIRS_MAX: Final = 50_000
 """Pairs of hosts that are told apart; later ones count as one of which nothing is known."""
 
-ONE_HOST_NS: Final = 2_000_000
-"""Loopback link types are also those of tunnels, on which a round trip takes longer than this."""
 LIVED_NS: Final = 500_000_000
 """A shorter connection is no reason to wait for."""
-
-
-@mypyc_attr(acyclic=True)
-class Pair:
-    """Two hosts: the smallest times of their TCP handshakes, retried ones left out."""
-
-    def __init__(self) -> None:
-        self.syn_synack_ns: i64 = NEVER
-        """SYN to SYN-ACK: from here to the server and back."""
-        self.synack_ack_ns: i64 = NEVER
-        """SYN-ACK to ACK: from here to the client and back."""
-        self.retried_syn_synack_ns: i64 = NEVER
-        """The same of handshakes with a repeated SYN or SYN-ACK, from the SYN that the SYN-ACK's TSecr answers."""
-        self.retried_synack_ack_ns: i64 = NEVER
-        self.client_ttl: i64 = 0
-        """Of the client's packets; 0 while not known, -1 when they differ."""
-        self.server_ttl: i64 = 0
-        self.file_index: i64 = 0
-        """The capture in which their first flow is."""
-        self.unshown: i64 = 0
-        """Flows that are not shown one by one."""
-
-    def see_ttls(self, client_ttl: i64, server_ttl: i64) -> None:
-        """Take in the TTLs of another flow; 0 for one that is not known."""
-        if client_ttl != 0:
-            if self.client_ttl == 0:
-                self.client_ttl = client_ttl
-            elif self.client_ttl != client_ttl:
-                self.client_ttl = -1
-        if server_ttl != 0:
-            if self.server_ttl == 0:
-                self.server_ttl = server_ttl
-            elif self.server_ttl != server_ttl:
-                self.server_ttl = -1
-
-    def is_slow(self) -> bool:
-        """Whether even the fastest handshake took longer than two processes of one host need."""
-        if self.syn_synack_ns == NEVER or self.synack_ack_ns == NEVER:
-            return False
-        return self.syn_synack_ns + self.synack_ack_ns > ONE_HOST_NS
-
-    def rtt_ns(self) -> i64:
-        """The smallest time from here to the server and back; 0 when it is not known."""
-        if self.syn_synack_ns == NEVER:
-            return 0
-        return self.syn_synack_ns
-
-
-@mypyc_attr(acyclic=True)
-class Connection:
-    """A flow whose handshake was seen from the SYN on, or in which a ClientHello was sent."""
-
-    def __init__(self, flow: Flow) -> None:
-        self.key: bytes = client_key(flow)
-        self.connected: bool = flow.ack_ref != 0 and flow.syn_ref != 0
-        """Whether the stamps of SYN and ACK are known."""
-        self.syn_ns: i64 = flow.syn_ns
-        self.ack_ns: i64 = flow.ack_ns
-        self.speaks_tls: bool = flow.client_hello_first_ref != 0
-
-
-@mypyc_attr(acyclic=True)
-class Life:
-    """A flow that lasted for a while: the stamps and frames of its first and last segment."""
-
-    def __init__(self, flow: Flow) -> None:
-        self.key: bytes = client_key(flow)
-        self.first_ns: i64 = flow.first_ns
-        self.last_ns: i64 = flow.last_ns
-        self.first_ref: i64 = flow.first_ref
-        self.last_ref: i64 = flow.last_ref
 
 
 class Knowledge:
@@ -107,7 +36,15 @@ class Knowledge:
         """All beyond `PAIRS_MAX`: nothing is known of them."""
         self.other_pairs.file_index = -1
         self.connections: list[Connection] = []
+        """Those that were learned here; see `all_connections`."""
         self.lives: list[Life] = []
+        """Likewise."""
+        self.packed_connections: list[Packed] = []
+        """What others have learned, as long as nobody asks."""
+        self.packed_lives: list[Packed] = []
+        self.moment: tuple[i64, i64] = (0, 0)
+        """Where in the course of the reading this is, for whoever puts together what several have learned."""
+        self.pairs_max: i64 = PAIRS_MAX
         self._tls_endpoints: set[bytes] = set()
         """Address and port of servers that were sent a ClientHello, in the first connections."""
         self._asked: i64 = 0
@@ -128,7 +65,8 @@ class Knowledge:
         if pair is None:
             pair = Pair()
             pair.file_index = file_of(flow.first_ref)
-            if len(self.pairs) < PAIRS_MAX:
+            pair.moment = self.moment
+            if len(self.pairs) < self.pairs_max:
                 self.pairs[hosts] = pair
                 counted_with = pair
         if flow.ack_ref != 0 and flow.syn_ref != 0:
@@ -146,7 +84,15 @@ class Knowledge:
                     pair.retried_synack_ack_ns = to_client
         if (flow.ack_ref != 0 and flow.syn_ref != 0) or flow.client_hello_first_ref != 0:
             if len(self.connections) < CONNECTIONS_MAX:
-                self.connections.append(Connection(flow))
+                self.connections.append(
+                    Connection(
+                        key,
+                        flow.ack_ref != 0 and flow.syn_ref != 0,
+                        flow.syn_ns,
+                        flow.ack_ns,
+                        flow.client_hello_first_ref != 0,
+                    )
+                )
         if flow.first_note is not None:
             client_ttl, server_ttl = first_ttls(flow)
             pair.see_ttls(client_ttl, server_ttl)
@@ -155,7 +101,7 @@ class Knowledge:
     def note_life(self, flow: Flow) -> None:
         """Take in how long a finished flow lasted."""
         if flow.last_ns - flow.first_ns >= LIVED_NS and len(self.lives) < CONNECTIONS_MAX:
-            self.lives.append(Life(flow))
+            self.lives.append(Life(client_key(flow), flow.first_ns, flow.last_ns, flow.first_ref, flow.last_ref))
 
     def hear_tls(self, flow: Flow) -> None:
         """A ClientHello was sent in ``flow``, which may have been met before."""
@@ -177,12 +123,27 @@ class Knowledge:
 
     def speaks_tls(self, endpoint: bytes) -> bool:
         """Whether a ClientHello was sent to this `server_endpoint`. Worked out when somebody asks: few do."""
-        while self._asked < len(self.connections):
-            connection = self.connections[self._asked]
+        connections = self.all_connections()
+        while self._asked < len(connections):
+            connection = connections[self._asked]
             self._asked += 1
             if connection.speaks_tls:
                 self._tls_endpoints.add(server_endpoint(connection.key))
         return endpoint in self._tls_endpoints
+
+    def all_connections(self) -> list[Connection]:
+        """Those that were learned here, and what others have told."""
+        for packed in self.packed_connections:
+            self.connections.extend(unpack_connections(packed))
+        self.packed_connections.clear()
+        return self.connections
+
+    def all_lives(self) -> list[Life]:
+        """Likewise."""
+        for packed in self.packed_lives:
+            self.lives.extend(unpack_lives(packed))
+        self.packed_lives.clear()
+        return self.lives
 
     def pair_of(self, flow: Flow) -> Pair:
         """The hosts of a flow that was learned."""

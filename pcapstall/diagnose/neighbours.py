@@ -7,13 +7,15 @@ from bisect import bisect_left
 from operator import attrgetter
 from typing import Final
 
-from pcapstall.diagnose.knowledge import Knowledge, Life, client_address, server_endpoint
+from pcapstall.diagnose.connections import Life
+from pcapstall.diagnose.knowledge import Knowledge, client_address, server_endpoint
 
 _SOON: Final = 5
 """It must begin and end within one part in so many of the gap from the gap's ends."""
 
 
 _FIRST_NS: Final = attrgetter("first_ns")
+_FIRST: Final = attrgetter("first_ns", "first_ref")
 
 
 class Neighbours:
@@ -22,10 +24,10 @@ class Neighbours:
     def __init__(self, knowledge: Knowledge) -> None:
         self._by_host: dict[bytes, list[Life]] = {}
         """By client address, in the order of their first segments."""
-        for life in knowledge.lives:
+        for life in knowledge.all_lives():
             self._by_host.setdefault(client_address(life.key), []).append(life)
         for lives in self._by_host.values():
-            lives.sort(key=_FIRST_NS)
+            lives.sort(key=_FIRST)
 
     def filling(self, host: bytes, besides: bytes, start_ns: int, end_ns: int) -> Life | None:
         """A connection that ``host`` opened to another server than that of the key ``besides``, within the gap and

@@ -7,8 +7,9 @@ from bisect import bisect_left
 from operator import attrgetter
 from typing import Final
 
+from pcapstall.diagnose.connections import Connection
 from pcapstall.diagnose.intervals import FIRST_RETRY_NS
-from pcapstall.diagnose.knowledge import Connection, Knowledge, client_address, client_key
+from pcapstall.diagnose.knowledge import Knowledge, client_address, client_key
 from pcapstall.flows.flow import Flow
 
 START_WITHIN_NS: Final = 2_000_000_000
@@ -26,7 +27,7 @@ class Races:
         """By server port and client address, in the order of their SYNs."""
         self._of_family: dict[tuple[bytes, int], list[Connection]] = {}
         """By server port and length of the key, in the same order."""
-        for connection in knowledge.connections:
+        for connection in knowledge.all_connections():
             if connection.connected:
                 key = connection.key
                 self._of_client.setdefault(key[-2:] + client_address(key), []).append(connection)

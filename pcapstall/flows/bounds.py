@@ -11,11 +11,10 @@ from mypy_extensions import i64
 
 from pcapstall.flows.flow import AHEAD_NS, CLOSING, HANDED_ON, LIVE, Flow
 from pcapstall.flows.queue import Queue
+from pcapstall.flows.share import Share
 
 SHARE: Final = 16
 """One flow in so many goes at once."""
-LOOKED_AT_MAX: Final = 8192
-"""Flows that are done and looked at in one go."""
 HALF_OPEN_NS: Final = 240_000_000_000
 """Whoever was not answered for so long has given up: the last of Linux's repeated SYNs comes 64 s after the one before,
 and others wait twice as long."""
@@ -45,15 +44,14 @@ def longest_idle(flows: Iterable[Flow], live: i64, now_ns: i64) -> list[Flow]:
     return found
 
 
-def silent(queue: Queue[Flow], time_ns: i64, now_ns: i64) -> list[Flow]:
-    """Take those out of ``queue`` that were done for ``time_ns`` and silent as long; `LOOKED_AT_MAX` are looked at.
+def silent(queue: Queue[Flow], time_ns: i64, now_ns: i64, share: Share) -> list[Flow]:
+    """Take those out of ``queue`` that were done for ``time_ns`` and silent as long.
 
-    The queue is in the order of ``closed_ns``. Who still talks waits again, behind the others.
+    The queue is in the order of ``closed_ns``. Who still talks waits again, behind the others. What becomes of a flow
+    does not depend on how many others are done.
     """
     found: list[Flow] = []
-    looked_at: i64 = 0
-    while len(queue) > 0 and looked_at < LOOKED_AT_MAX:
-        looked_at += 1
+    while len(queue) > 0:
         flow = queue.first()
         if flow.state != HANDED_ON and is_within(now_ns - flow.closed_ns, time_ns):
             break
@@ -63,6 +61,7 @@ def silent(queue: Queue[Flow], time_ns: i64, now_ns: i64) -> list[Flow]:
         if is_within(now_ns - flow.last_ns, time_ns) or flow.closed_ns > now_ns:
             # Still talking after a RST: those behind it shall not wait for that. Nor for a stamp that is wrong.
             flow.closed_ns = now_ns
+            flow.queued = share.queued(flow.queued)
             queue.append(flow)
         else:
             found.append(flow)

@@ -199,6 +199,8 @@ class Flow(WithRarities):
         self.state: i64 = LIVE
         self.closed_ns: i64 = 0
         """When both sides were done, or were last found still talking; until when a flow closed early was watched."""
+        self.queued: i64 = 0
+        """Where among those that are done (flows.share)."""
         self.flags: i64 = 0
         self.alerts: list[Alert] | None = None
         self.first_note: SegmentNote | None = None

@@ -12,6 +12,7 @@ from pcapstall.flows.flow import CLOSING, Flow, HalfFlow
 from pcapstall.flows.keys import shared_key_of
 from pcapstall.flows.oddities import UNSEEN_LEN, known_end
 from pcapstall.flows.queue import Queue
+from pcapstall.flows.share import Share
 from pcapstall.wire.segment import ACK, SYN, Segment
 
 
@@ -19,9 +20,11 @@ from pcapstall.wire.segment import ACK, SYN, Segment
 class Grave:
     """A forgotten flow: its key, the numbers that each side used, and since when."""
 
-    def __init__(self, flow: Flow, ns: i64) -> None:
+    def __init__(self, flow: Flow, ns: i64, look: i64) -> None:
         self.key: bytes = flow.key
         self.ns: i64 = ns
+        self.look: i64 = look
+        """The look for finished flows at which it was dug."""
         self.base_seq: i64 = flow.opener.base_seq
         self.end_offset: i64 = known_end(flow.opener)
         self.answer_base_seq: i64 = flow.answerer.base_seq
@@ -31,7 +34,10 @@ class Grave:
 class Graves:
     """All of them, oldest first."""
 
-    def __init__(self, quiet_ns: i64, most: i64) -> None:
+    def __init__(self, quiet_ns: i64, most: i64, share: Share) -> None:
+        self.dug: i64 = 0
+        """How many in all."""
+        self._share: Share = share
         self._quiet_ns: i64 = quiet_ns
         self._most: i64 = most
         self._queue: Queue[Grave] = Queue()
@@ -42,7 +48,8 @@ class Graves:
 
     def bury(self, flow: Flow, now_ns: i64) -> None:
         """Remember where ``flow`` was."""
-        self._fresh.append(Grave(flow, now_ns))
+        self._fresh.append(Grave(flow, now_ns, self._share.ticks))
+        self.dug += 1
         if len(self) > self._most:
             self._level()
 
@@ -58,6 +65,7 @@ class Graves:
         grave = self._by_key.get(shared)
         if grave is None:
             return False
+        self._share.consult(grave.look)
         base_seq: i64 = grave.base_seq
         end: i64 = grave.end_offset
         if key != grave.key:

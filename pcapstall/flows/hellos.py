@@ -9,7 +9,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.flows.flow import NOBODY, Flow
-from pcapstall.wire.tls_shape import HelloShapes
+from pcapstall.wire.tls_shape import LONG_MAX, HelloShapes
 
 UNREAD_MAX: Final = 4096
 """Messages kept, over all flows."""
@@ -39,6 +39,10 @@ class UnreadHellos:
         self._waiting[place] = flow
         flow.hello_place = place
         self._place = (place + 1) & (UNREAD_MAX - 1)
+
+    def is_crowded(self, shares: i64) -> bool:
+        """Whether so much of long hellos was kept that it may matter, were there ``shares`` like this."""
+        return self._shapes.long_entries * shares > LONG_MAX
 
     def let_go(self, flow: Flow, is_kept: bool) -> None:
         """``flow`` is over. Who keeps it gets a hello that is read, in a fraction of the room."""

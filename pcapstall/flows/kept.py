@@ -12,6 +12,8 @@ from pcapstall.wire.tcp_options import timestamps
 
 MAX_FLOWS: Final = 100_000
 """Most flows that are followed at once, unless the user says otherwise."""
+NOTES_ALL_MAX: Final = 200_000
+"""Segment headers kept of all handshakes together."""
 PENDING_MAX: Final = 64 * 1024 * 1024
 """Bytes kept while hellos are pending: a flow that needs more when there are so many is left unread."""
 
@@ -101,20 +103,23 @@ def _timestamps(options: bytes) -> Segment:
 class Limits:
     """What all flows of a table share: thresholds and global bounds."""
 
-    def __init__(self, slow_ns: i64, max_flows: i64 = MAX_FLOWS) -> None:
+    def __init__(self, slow_ns: i64, max_flows: i64 = MAX_FLOWS, shares: i64 = 1) -> None:
         self.slow_ns: i64 = slow_ns
         """A handshake with an interval this long keeps its notes."""
         self.max_flows: i64 = max_flows
         """Flows that are followed at once."""
         self.closed_early: i64 = 0
         """Flows that were let go of before they had ended."""
+        self.crowded: bool = False
+        """Whether less was kept, or for shorter, because of what is kept of other flows."""
         self.notes: i64 = 0
         """Segment notes kept now, over all flows."""
+        self.notes_max: i64 = NOTES_ALL_MAX // shares
         self.spare_note: SegmentNote | None = None
         """Notes of handshakes that turned out unremarkable, to be written on again: a chain like a flow's."""
         self.pending_len: i64 = 0
         """Bytes kept now while hellos are pending, over all flows."""
-        self.pending_max: i64 = PENDING_MAX
+        self.pending_max: i64 = PENDING_MAX // shares
         self.left_unread: i64 = 0
         """Flows of which TLS was left unread, because more would have been kept."""
         self.kept_keys: set[bytes] = set()

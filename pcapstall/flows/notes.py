@@ -19,8 +19,6 @@ NOTES_MAX: Final = 128
 FIRST_NOTES: Final = 64
 AFTER_MAX: Final = 16
 """Kept of those that follow a slow handshake: they tell how its ends count IP IDs and how fast their clocks tick."""
-NOTES_ALL_MAX: Final = 200_000
-"""Segment headers kept of all handshakes together."""
 
 
 class Notes:
@@ -45,7 +43,8 @@ class Notes:
                 # What follows a handshake is noted for its own sake, from the beginning on.
                 return
             note = _oldest_of_latest(flow)
-        elif limits.notes >= NOTES_ALL_MAX:
+        elif limits.notes >= limits.notes_max:
+            limits.crowded = True
             flow.flags |= FLAG_NOTES_CUT
             return
         else:

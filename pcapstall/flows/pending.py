@@ -41,7 +41,10 @@ def weigh(half: HalfFlow, head: StreamHead, limits: Limits) -> bool:
     other = half.peer.head
     if other is not None:
         weight += other.weight
-    return weight > FLOW_MAX or limits.pending_len > limits.pending_max
+    if limits.pending_len > limits.pending_max:
+        limits.crowded = True
+        return True
+    return weight > FLOW_MAX
 
 
 def release_head(half: HalfFlow, limits: Limits) -> None:

@@ -27,6 +27,8 @@ from pcapstall.flows.oddities import is_over, take_back_resets
 from pcapstall.flows.pending import longest_pending
 from pcapstall.flows.queue import Queue
 from pcapstall.flows.recent import RecentHalves
+from pcapstall.flows.share import CLOSING as CLOSING_PHASE
+from pcapstall.flows.share import DONE, GIVEN_UP, THE_END, Share
 from pcapstall.flows.tcp import TcpEvents
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.wire.icmp import IcmpQuote
@@ -63,9 +65,19 @@ class FlowSink:
 class FlowTable:
     """Every live connection, found by the addresses and ports of a segment."""
 
-    def __init__(self, sink: FlowSink, slow_ns: i64, quiet_ns: i64 = QUIET_NS, max_flows: i64 = MAX_FLOWS) -> None:
-        limits = Limits(slow_ns, max_flows)
+    def __init__(
+        self,
+        sink: FlowSink,
+        slow_ns: i64,
+        quiet_ns: i64 = QUIET_NS,
+        max_flows: i64 = MAX_FLOWS,
+        share: Share | None = None,
+    ) -> None:
+        if share is None:
+            share = Share()
+        limits = Limits(slow_ns, max_flows, share.count)
         self.limits: Limits = limits
+        self.share: Share = share
         self._sink: FlowSink = sink
         self._quiet_ns: i64 = quiet_ns
         self._tls: TlsStreams = TlsStreams(limits)
@@ -78,7 +90,7 @@ class FlowTable:
         """Those of which both sides are done, in the order in which that happened."""
         self._done: Queue[Flow] = Queue()
         """Those that are kept for stragglers."""
-        self._graves: Graves = Graves(quiet_ns, max_flows)
+        self._graves: Graves = Graves(quiet_ns, max_flows, share)
         self.opened: Queue[Flow] | None = None
         """Where whoever watches flows from their first segment on finds them; None for nobody."""
         self._opened: i64 = 0
@@ -137,7 +149,9 @@ class FlowTable:
         ``now_ns`` must be no single record's stamp: one that is wrong would end everything.
         """
         self._now_ns = now_ns
-        for flow in silent(self._closing, LINGER_NS, now_ns):
+        share = self.share
+        share.phase = CLOSING_PHASE
+        for flow in silent(self._closing, LINGER_NS, now_ns, share):
             if take_back_resets(flow) and not is_over(flow):
                 flow.state = LIVE
                 continue
@@ -146,21 +160,28 @@ class FlowTable:
                 self._forget(flow, now_ns)
             else:
                 flow.closed_ns = now_ns
+                flow.queued = share.queued(flow.queued)
                 self._done.append(flow)
-        for flow in silent(self._done, self._quiet_ns, now_ns):
+        share.phase = DONE
+        for flow in silent(self._done, self._quiet_ns, now_ns, share):
             self._hand_on(flow)
         self._graves.expire(now_ns)
         if self.limits.pending_len > self.limits.pending_max // 4 * 3:
             self._lighten()
         self._looks += 1
         if self._looks * SWEPT_A_LOOK >= len(self._flows) and not is_within(now_ns - self._swept_ns, self._quiet_ns):
+            share.swept(self._looks * SWEPT_A_LOOK, len(self._flows))
+            share.phase = GIVEN_UP
             self._swept_ns = now_ns
             self._looks = 0
             for flow in given_up(self._flows.values(), now_ns):
                 self._close_early(flow)
+        share.tick(len(self._flows), self._graves.dug)
 
     def finish(self) -> None:
         """The capture is over: hand on every flow, in the order of their first segments."""
+        self.share.tick(len(self._flows), self._graves.dug)
+        self.share.phase = THE_END
         for flow in list(self._flows.values()):
             if flow.state != CLOSING or (take_back_resets(flow) and not is_over(flow)):
                 flow.flags |= FLAG_ENDED_BY_CAPTURE
@@ -168,6 +189,10 @@ class FlowTable:
 
     def __len__(self) -> int:
         return len(self._flows)
+
+    def is_crowded(self) -> bool:
+        """Whether less was kept of a flow, or for shorter, because of what was kept of others."""
+        return self.limits.crowded or self._tls.events.hellos.is_crowded(self.share.count)
 
     def _open(self, segment: Segment, key: bytes, shared: bytes) -> HalfFlow:
         """Begin a flow with its first segment."""
@@ -180,7 +205,10 @@ class FlowTable:
             self._make_room()
         self._opened += 1
         self._opened_ns = segment.ts_ns
-        flow = Flow(key, shared, self._opened, segment.ts_ns, segment.ref)
+        flow_id: i64 = self._opened
+        if self.share.count > 1:
+            flow_id = self.share.open()
+        flow = Flow(key, shared, flow_id, segment.ts_ns, segment.ref)
         flow.tunnel = segment.tunnel
         if segment.flags & SYN == 0:
             flow.guess_direction()
@@ -195,6 +223,7 @@ class FlowTable:
 
     def _lighten(self) -> None:
         """Too much is kept while hellos are pending: leave those unread that have been idle for longest."""
+        self.limits.crowded = True
         for flow in longest_pending(self._flows.values()):
             if self.limits.pending_len <= self.limits.pending_max // 2:
                 return
@@ -222,6 +251,7 @@ class FlowTable:
         if flow.state != CLOSING and is_over(flow):
             flow.state = CLOSING
             flow.closed_ns = flow.last_ns
+            flow.queued = self.share.queued(0)
             self._closing.append(flow)
 
     def _hand_on(self, flow: Flow) -> None:

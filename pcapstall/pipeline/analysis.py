@@ -4,35 +4,28 @@ Every step is a package of its own; this module only says in which order they co
 collector is off: nothing in the flows' state makes cycles that die young.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pcapstall
-from pcapstall.capture.captures import Captures, open_captures
+from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError
 from pcapstall.core.frames import file_of
-from pcapstall.core.garbage import without_garbage
-from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.flow import FLAG_MISSED_BYTES
-from pcapstall.flows.kept import MAX_FLOWS, Limits
-from pcapstall.flows.table import FlowTable
+from pcapstall.flows.kept import MAX_FLOWS
 from pcapstall.pipeline.collect import Collector
-from pcapstall.pipeline.dots import FlowDots
 from pcapstall.pipeline.findings import Findings
+from pcapstall.pipeline.follow import LOCAL, Files, Followed, Texts, follow_captures
 from pcapstall.pipeline.given import GivenFile
-from pcapstall.pipeline.live import live_until
-from pcapstall.pipeline.scan import FileCounts, Listener, Scan
+from pcapstall.pipeline.scan import FileCounts
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted
 from pcapstall.pipeline.trust import bounds_reached, capture_report, cut_short, doubtful_files, loopback_files
 from pcapstall.report.model import CaptureReport, FlowReport, HealthySummary, Report
 from pcapstall.report.percentiles import Tally
 from pcapstall.report.thresholds import parse_thresholds
-from pcapstall.wire.decode import Decoder
-from pcapstall.wire.segment import UdpDatagram
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.logs import Logs
@@ -62,6 +55,12 @@ class Options(NamedTuple):
     """Whether pictures will be drawn: `Report.spread` is made."""
     straces_later: bool = False
     """Whether straces are asked about stalls only by `timelines_of`: before, rows have the verdicts of packets."""
+    jobs: int = 1
+    """Processes that follow the flows between them; 0 for as many as pay."""
+    engine: str = LOCAL
+    """`LOCAL` or `DASK`."""
+    scheduler: str = ""
+    """Address of the Dask scheduler; empty for a cluster of this host's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +73,8 @@ class Analysis(Report):
     """The files that could not be read, each with the reason."""
     findings: Findings | None = None
     """The shown flows as they were followed, by row."""
-
-
-class _Ears(Listener):
-    """Hands on what the scan hears."""
-
-    def __init__(self, findings: Findings, progress: Callable[[], None] | None) -> None:
-        super().__init__()
-        self._findings = findings
-        self._progress = progress
-
-    def dns(self, datagram: UdpDatagram, ns: int, ref: int) -> None:
-        """A DNS message."""
-        self._findings.dns.take(datagram, ns, ref)
-
-    def progress(self, now_ns: int) -> None:
-        """Reading goes on."""
-        if self._progress is not None:
-            self._progress()
+    alone: str = ""
+    """Why one process did what several were to do; empty when that is not so."""
 
 
 def analyse(
@@ -113,33 +96,19 @@ def analyse(
     options = options or Options()
     stage("opening the captures")
     straces, logs = _open_straces(options.straces), _open_logs(options.logs)
-    collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows)
-    # Matched with all flows, so that none is taken for another that was counted and let go.
-    if options.pictures:
-        collector.dots = FlowDots()
-    collector.outlined = straces is not None or logs is not None
-    findings = Findings(
-        collector, options.at, options.tls_ports, options.all_flows, straces, logs, options.straces_later
-    )
-    cursor = open_captures(list(captures), stop)
-    if progress is not None:
-        progress(cursor)
     stage("following the flows")
     try:
-        ears = _Ears(findings, None if progress is None else lambda: progress(cursor))
-        scan, limits = _read(cursor, collector, ears, options.max_flows)
+        followed = follow_captures(captures, options, Texts(straces, logs), stop, progress)
         stage("finding the stalls")
-        captures_read = _capture_reports(cursor, scan, collector)
-        findings.unread = scan.unread
+        files, findings = followed.files, followed.findings
+        captures_read = _capture_reports(files, followed.collector)
+        findings.unread = files.unread
         shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
-        notices = cut_short(cursor.stopped, cursor.bytes_read, cursor.total_bytes)
-        notices += bounds_reached(limits, collector)
-        made = _put_together(cursor, captures_read, collector, findings, shown, options, straces, logs, notices)
+        made = _put_together(followed, captures_read, shown, options, straces, logs)
         if before_closing is not None:
             before_closing(made)
         return made
     finally:
-        cursor.close()
         for texts in (straces, logs):
             if texts is not None:
                 texts.close()
@@ -161,39 +130,16 @@ def _open_logs(files: Sequence[GivenFile]) -> "Logs | None":
     return Logs(files)
 
 
-def _read(cursor: Captures, collector: Collector, ears: Listener, max_flows: int) -> tuple[Scan, Limits]:
-    """Every packet through the flow table into the collector."""
-    table = FlowTable(collector, collector.thresholds.least(), max_flows=max_flows)
-    with without_garbage():
-        scan = follow(cursor, table, ears)
-        collector.watched_until = scan.watched_until
-        table.finish()
-    return scan, table.limits
-
-
-def follow(cursor: Captures, table: FlowTable, ears: Listener) -> Scan:
-    """Every packet through the flow table, which is to be finished then; Ctrl-C stops the cursor and ends it."""
-    began_ns = time.time_ns()
-    scan = Scan(table, Decoder(), ears)
-    try:
-        scan.run(cursor)
-    except KeyboardInterrupt:
-        cursor.stop()
-    scan.end(live_until(began_ns, scan.latest_ns, cursor))
-    return scan
-
-
 def _put_together(
-    cursor: Captures,
+    followed: Followed,
     captures: list[CaptureReport],
-    collector: Collector,
-    findings: Findings,
     shown: LengthTally,
     options: Options,
     straces: "Straces | None",
     logs: "Logs | None",
-    notices: Sequence[str],
 ) -> Analysis:
+    files, collector, findings, limits, alone = followed
+    notices = cut_short(files.stopped, files.bytes_read, files.total_bytes) + bounds_reached(limits, collector)
     t0_ns = min((capture.first_ns for capture in captures if capture.first_ns is not None), default=0)
     everything = LengthTally()
     everything.absorb(collector.counted)
@@ -211,14 +157,15 @@ def _put_together(
         totals=tally.totals(),
         warnings=notices,
         tally=tally,
-        unreadable=[*cursor.failed, *(straces.unreadable if straces else ()), *(logs.unreadable if logs else ())],
+        unreadable=[*files.failed, *(straces.unreadable if straces else ()), *(logs.unreadable if logs else ())],
         findings=findings,
         logs=logs.reports() if logs is not None else [],
         spread=collector.dots.spread() if collector.dots is not None else None,
+        alone=alone,
     )
 
 
-def _capture_reports(cursor: Captures, scan: Scan, collector: Collector) -> list[CaptureReport]:
+def _capture_reports(files: Files, collector: Collector) -> list[CaptureReport]:
     missed: dict[int, int] = {}
     for flow in collector.kept:
         if flow.flags & FLAG_MISSED_BYTES:
@@ -227,9 +174,9 @@ def _capture_reports(cursor: Captures, scan: Scan, collector: Collector) -> list
         missed[index] = missed.get(index, 0) + count
     return [
         capture_report(
-            info, scan.files.get(index, FileCounts()), missed.get(index, 0), scan.unread.fragments.get(index, 0)
+            info, files.counts.get(index, FileCounts()), missed.get(index, 0), files.unread.fragments.get(index, 0)
         )
-        for index, info in enumerate(cursor.infos())
+        for index, info in enumerate(files.infos)
     ]
 
 

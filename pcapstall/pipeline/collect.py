@@ -73,11 +73,7 @@ class Collector(FlowSink):
         # No flood shall crowd out those that were followed to their end.
         nothing = self._is_nothing(flow)
         if len(self.kept) < self.rows_max and not (nothing and (not self.keep_all or len(self.kept) >= ROWS_MAX)):
-            self.kept.append(flow)
-            if self.outlined:
-                self.outlines.add(flow)
-            self.knowledge.learn(flow, self.intervals)
-            self._keep_notes(flow)
+            self._keep(flow)
             return True
         stalled = can_stall(self.outcome) and self.intervals.judge(self.thresholds, 0)
         if self.keep_all or stalled or self.outcome.failed:
@@ -95,6 +91,14 @@ class Collector(FlowSink):
         if outcome.failed or (outcome.tcp != CONNECTED and outcome.tcp != SEEN_MIDWAY):
             return True
         return can_stall(outcome) and intervals.judge(self.thresholds, 0)
+
+    def _keep(self, flow: Flow) -> None:
+        """Keep the flow that was measured last."""
+        self.kept.append(flow)
+        if self.outlined:
+            self.outlines.add(flow)
+        self.knowledge.learn(flow, self.intervals)
+        self._keep_notes(flow)
 
     def _keep_notes(self, flow: Flow) -> None:
         """Keep the segment headers of a flow that is kept, as long as there is room."""

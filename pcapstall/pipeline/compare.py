@@ -20,8 +20,9 @@ from pcapstall.diagnose.two_ends.pairing import Pair, Pairing, pair_flows
 from pcapstall.diagnose.two_ends.scene import Scene, Span, event_samples, is_unrepeated
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.table import FlowSink, FlowTable
-from pcapstall.pipeline.analysis import Analysis, Options, analyse, follow
+from pcapstall.pipeline.analysis import Analysis, Options, analyse
 from pcapstall.pipeline.findings import Findings
+from pcapstall.pipeline.follow import follow
 from pcapstall.pipeline.scan import Listener
 
 Progress = Callable[[Captures], None]

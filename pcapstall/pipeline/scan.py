@@ -11,7 +11,8 @@ from pcapstall.capture.captures import Captures
 from pcapstall.capture.reader import MAX_NS, FileCursor
 from pcapstall.flows.table import FlowTable
 from pcapstall.wire.decode import Decoder
-from pcapstall.wire.segment import MALFORMED, TCP, UdpDatagram
+from pcapstall.wire.segment import MALFORMED, OTHER, TCP, UdpDatagram
+from pcapstall.wire.spread import NOT_PLAIN, glance, spread_of
 from pcapstall.wire.unread import UnreadPackets
 
 EXPIRE_EVERY: Final = 4096
@@ -20,6 +21,8 @@ SILENT_NS: Final = 3_600_000_000_000
 """Where nothing at all was captured for so long, or the clock stepped so far, nobody can say that it was watched."""
 GAPS_MAX: Final = 65_536
 """Gaps that are remembered of one capture: a clock that jumps from one packet to the next tells nothing."""
+FOREIGN: Final = 3
+"""Beside TCP, OTHER and MALFORMED: whoever has another share of the flows takes the record, and counts it."""
 FILE_GAP_NS: Final = 60_000_000_000
 """Files that are further apart are two captures: nothing was watched between them."""
 
@@ -73,6 +76,8 @@ class Scan:
         self._before_jump_ns: i64 = 0
         """The latest stamp before that."""
         self._until_expiry: i64 = EXPIRE_EVERY
+        self._records: i64 = 0
+        """Before the last look for finished flows."""
 
     def run(self, captures: Captures) -> None:
         """Take every record that ``captures`` still have."""
@@ -135,6 +140,8 @@ class Scan:
         before_ns: i64
         latest_ns: i64 = self._latest_ns
         until_expiry: i64 = self._until_expiry
+        is_shared: bool = table.share.count > 1
+        outcome: i64
         while True:
             ts_ns: i64 = cursor.ts_ns
             if ts_ns - last_ns > SILENT_NS or last_ns - ts_ns > SILENT_NS:
@@ -147,7 +154,11 @@ class Scan:
             segment.ts_ns = ts_ns
             segment.ref = cursor.ref
             segment.interface = cursor.interface
-            outcome: i64 = decoder.decode(cursor.buf, cursor.start, cursor.caplen, cursor.origlen, cursor.linktype)
+            if is_shared:
+                table.share.record = self._records + EXPIRE_EVERY - until_expiry + 1
+                outcome = self._decode_own(cursor)
+            else:
+                outcome = decoder.decode(cursor.buf, cursor.start, cursor.caplen, cursor.origlen, cursor.linktype)
             if outcome == TCP:
                 counts.tcp += 1
                 if segment.link_interface >= 0:
@@ -157,7 +168,7 @@ class Scan:
             elif outcome == MALFORMED:
                 reason = decoder.reason
                 counts.malformed[reason] = counts.malformed.get(reason, 0) + 1
-            else:
+            elif outcome == OTHER:
                 counts.other += 1
                 quote = decoder.icmp
                 if quote is not None:
@@ -168,6 +179,7 @@ class Scan:
             until_expiry -= 1
             if until_expiry == 0:
                 until_expiry = EXPIRE_EVERY
+                self._records += EXPIRE_EVERY
                 # A single stamp may be wrong, so the capture's time is what two records have reached.
                 if before_ns > ts_ns:
                     before_ns = ts_ns
@@ -178,6 +190,30 @@ class Scan:
         self._last_ns = last_ns
         self._latest_ns = latest_ns
         self._until_expiry = until_expiry
+
+    def _decode_own(self, cursor: FileCursor) -> i64:
+        """Decode a record that may hold a segment of this share's flows; `FOREIGN` for any other.
+
+        What is no plain TCP is decoded by all: any of them may have the flow that an ICMP error is about, or need the
+        fragment. If it holds no segment, the first share counts it.
+        """
+        decoder = self._decoder
+        share = self._table.share
+        spread: i64 = glance(cursor.buf, cursor.start, cursor.caplen, cursor.linktype)
+        if spread != NOT_PLAIN and not share.is_own(spread):
+            return FOREIGN
+        outcome: i64 = decoder.decode(cursor.buf, cursor.start, cursor.caplen, cursor.origlen, cursor.linktype)
+        if spread != NOT_PLAIN:
+            return outcome
+        if outcome == TCP:
+            if not share.is_own(spread_of(decoder.segment)):
+                return FOREIGN
+        elif share.index != 0:
+            quote = decoder.icmp
+            if quote is not None:
+                self._table.icmp(quote, cursor.ts_ns, cursor.ref)
+            return FOREIGN
+        return outcome
 
     @property
     def latest_ns(self) -> int:

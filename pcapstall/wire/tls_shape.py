@@ -32,7 +32,7 @@ EXTENSIONS_MAX: Final = 1024
 """Extensions of large numbers that are noted of one hello, and groups: it may have 16,000, and no client has 100."""
 _LISTED_MAX: Final = 64
 """Entries of a list that are always kept: more than clients send."""
-_LONG_MAX: Final = 500_000
+LONG_MAX: Final = 500_000
 """Entries of longer lists kept in all; then they are cut, for somebody makes hellos to fill memory."""
 
 # Extensions below 60 are bits of one number, since clients shuffle them; these two, far above, are bits 60 and 61.
@@ -94,7 +94,7 @@ class HelloShapes:
         """How many of the ``count`` entries of a hello's list are kept."""
         if count <= _LISTED_MAX:
             return count
-        if self.long_entries + count > _LONG_MAX:
+        if self.long_entries + count > LONG_MAX:
             return _LISTED_MAX
         self.long_entries += count
         return count

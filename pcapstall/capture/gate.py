@@ -1,0 +1,132 @@
+"""Lets several processes read the same files to the same place, though somebody asks for the end on the way.
+
+Each asks here before every chunk, and all of them read the same chunks in the same order. What they share is a page of
+numbers. What is read, and how the processes are started, is not known here.
+"""
+
+import mmap
+import os
+import struct
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pcapstall.capture.source import FileSource, Stop
+
+_SLOT: Final = struct.Struct("<q")
+_ORDER_AT: Final = 0
+_LIMIT_AT: Final = 1
+_FIRST_AT: Final = 2
+_RUN: Final = 0
+_PAUSE: Final = 1
+_GO_ON: Final = 2
+"""To the limit."""
+_NAP_S: Final = 0.001
+
+# What a process does.
+_READS: Final = 0
+_WAITS: Final = 1
+_DONE: Final = 2
+
+
+class Board:
+    """What the processes tell each other: an order, a limit, and of each how many chunks it asked for and its state."""
+
+    def __init__(self, count: int, sizes: Mapping[str, int]) -> None:
+        self.count = count
+        self.sizes = sizes
+        """Bytes of each file that are read: one that grows must be as long for all."""
+        self._page = mmap.mmap(-1, _SLOT.size * (_FIRST_AT + 2 * count))
+
+    def restart(self, index: int) -> None:
+        """It begins anew."""
+        self.note_asked(index, 0)
+        self[_FIRST_AT + self.count + index] = _READS
+
+    def __getitem__(self, slot: int) -> int:
+        found: int = _SLOT.unpack_from(self._page, slot * _SLOT.size)[0]
+        return found
+
+    def __setitem__(self, slot: int, value: int) -> None:
+        _SLOT.pack_into(self._page, slot * _SLOT.size, value)
+
+    def asked(self, index: int) -> int:
+        """How many chunks process ``index`` asked for."""
+        return self[_FIRST_AT + index]
+
+    def note_asked(self, index: int, chunks: int) -> None:
+        """It asks for another one."""
+        self[_FIRST_AT + index] = chunks
+
+    def is_waiting(self, index: int) -> bool:
+        """Whether it waits, and has not read the last chunk that it asked for."""
+        return self[_FIRST_AT + self.count + index] == _WAITS
+
+    def note_waiting(self, index: int, waits: bool) -> None:
+        """It begins to wait or goes on."""
+        self[_FIRST_AT + self.count + index] = _WAITS if waits else _READS
+
+    def is_done(self, index: int) -> bool:
+        """Whether it asks for nothing any more."""
+        return self[_FIRST_AT + self.count + index] == _DONE
+
+    def note_done(self, index: int) -> None:
+        """It has read everything."""
+        self[_FIRST_AT + self.count + index] = _DONE
+
+
+class Gate:
+    """The one of the process with ``index``; that of the process with 0 decides where all stop.
+
+    ``is_over(other)`` tells it which of the others will ask for nothing any more; in the others it is called with 0 and
+    tells whether there is nobody left to work for.
+    """
+
+    def __init__(self, board: Board, index: int, is_over: Callable[[int], bool]) -> None:
+        self._board = board
+        self._index = index
+        self._is_over = is_over
+        self._asked = 0
+        self.has_stopped = False
+        """Whether the end was reached because somebody had asked for it."""
+        board.restart(index)
+
+    def allowance(self, stop: "Stop", source: "FileSource", most: int) -> int:
+        """How many bytes of ``source`` may be read now; 0 for the end. KeyboardInterrupt when asked for it twice."""
+        if self.has_stopped:
+            return 0
+        board = self._board
+        self._asked += 1
+        board.note_asked(self._index, self._asked)
+        if stop.count and not self._index:
+            self._decide(stop)
+        while board[_ORDER_AT] == _PAUSE:
+            board.note_waiting(self._index, True)
+            if self._index and self._is_over(0):
+                os._exit(1)
+            time.sleep(_NAP_S)
+        board.note_waiting(self._index, False)
+        if board[_ORDER_AT] == _GO_ON and self._asked > board[_LIMIT_AT]:
+            self.has_stopped = True
+            return 0
+        size = board.sizes.get(source.path)
+        return most if size is None else min(most, max(size - source.bytes_read, 0))
+
+    def _decide(self, stop: "Stop") -> None:
+        """Let all go on to where the first of them is now, and no further."""
+        board = self._board
+        if stop.count > 1:
+            raise KeyboardInterrupt
+        if board[_ORDER_AT] == _GO_ON:
+            return
+        board[_ORDER_AT] = _PAUSE
+        limit = self._asked - 1
+        for other in range(1, board.count):
+            while not board.is_waiting(other) and not self._is_over(other):
+                if stop.count > 1:
+                    raise KeyboardInterrupt
+                time.sleep(_NAP_S)
+            limit = max(limit, board.asked(other) - int(board.is_waiting(other)))
+        board[_LIMIT_AT] = limit
+        board[_ORDER_AT] = _GO_ON

@@ -1,0 +1,93 @@
+"""Captures by URL (``s3://bucket/ring/*.pcap``), read by way of fsspec, which is an extra of the package.
+
+Everything that knows a URL is here. What a file system raises is told like any other input that cannot be read.
+"""
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+from pcapstall.capture.source import CHUNK, Source, Stop
+from pcapstall.core.errors import InputError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+_INSTALL: Final = "pip install 'pcapstall[dask]'"
+_BLOCK: Final = 8 << 20
+"""Bytes fetched ahead: a request takes longer than many chunks."""
+
+
+def is_url(path: str) -> bool:
+    """Whether ``path`` names a file of another file system."""
+    scheme, mark, _ = path.partition("://")
+    return bool(mark) and scheme.replace("+", "").replace("-", "").isalnum()
+
+
+class _Told:
+    """Turns whatever comes out of a file system into an InputError: what they raise has no kind in common."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if isinstance(error, ImportError):
+            raise InputError(self._path, f"this kind of URL needs a library: {error}") from error
+        if isinstance(error, FileNotFoundError):
+            raise InputError(self._path, "there is no such file") from error
+        if isinstance(error, Exception):
+            raise InputError(self._path, f"cannot be read: {str(error) or type(error).__name__}") from error
+
+
+def _fsspec(path: str) -> Any:
+    try:
+        import fsspec
+    except ImportError as error:
+        raise InputError(path, f"captures by URL need fsspec: {_INSTALL}") from error
+    return fsspec
+
+
+def expand_url(path: str) -> list[str]:
+    """The files that a URL with a pattern stands for; the URL itself without one."""
+    if not any(letter in path for letter in "*?["):
+        return [path]
+    fsspec = _fsspec(path)
+    with _Told(path):
+        system, pattern = fsspec.core.url_to_fs(path)
+        found = [str(system.unstrip_protocol(name)) for name in sorted(system.glob(pattern))]
+    if not found:
+        raise InputError(path, "no file has a name like this")
+    return found
+
+
+class RemoteSource(Source):
+    """A file of another file system, from its beginning to its end."""
+
+    def __init__(self, path: str, stop: Stop | None = None) -> None:
+        super().__init__(path, stop)
+        fsspec = _fsspec(path)
+        with _Told(path):
+            system, name = fsspec.core.url_to_fs(path)
+            self.total_bytes = int(system.size(name))
+            self._file: BinaryIO | None = system.open(name, "rb", block_size=_BLOCK)
+
+    def _read(self) -> bytes:
+        if self._file is None or self.stop_switch.is_reached:
+            return b""
+        try:
+            with _Told(self.path):
+                chunk = self._file.read(CHUNK)
+        except InputError as error:
+            self.trouble = f"cannot be read on: {error.reason.removeprefix('cannot be read: ')}"
+            return b""
+        self.bytes_read += len(chunk)
+        return chunk
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            with _Told(self.path):
+                self._file.close()
+        self._file = None

@@ -1,0 +1,106 @@
+"""Finished flows and what hangs on them, for another process: what `pickle` does not know of compiled classes.
+
+Once this is imported, `pickle` packs flows, tallies and the like. Only state that stays after a flow was handed on is
+known here.
+"""
+
+import copyreg
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any
+
+from pcapstall.flows.flow import NOBODY, Flow, HalfFlow
+from pcapstall.flows.holes import Hole
+from pcapstall.flows.kept import Alert, IcmpError, SegmentNote
+from pcapstall.flows.rarities import NONE, Rarities
+from pcapstall.wire.tls_client_hello import ClientHello
+from pcapstall.wire.tls_hello import ServerHello
+from pcapstall.wire.tls_shape import NO_SHAPE, HelloShape
+
+Reduced = tuple[Callable[..., object], tuple[object, ...], dict[str, Any]]
+
+
+def make_packable(kind: type, *arguments: object) -> None:
+    """Let pickle pack instances of ``kind``: made with ``arguments``, and then every attribute is set."""
+
+    def reduce(instance: object) -> Reduced:
+        return _made, (kind, *arguments), _state(instance)
+
+    copyreg.pickle(kind, reduce)
+
+
+def _made(kind: type, *arguments: object) -> object:
+    return kind(*arguments)
+
+
+def _state(instance: object) -> dict[str, Any]:
+    state: Any = instance.__getstate__()
+    return dict(state)
+
+
+def _reduce_flow(flow: Flow) -> tuple[object, ...]:
+    """The notes as a list: a chain of them would be as many calls deep as it is long."""
+    state = _state(flow)
+    notes = flow.notes()
+    middle = flow.middle_note
+    state.update(first_note=None, middle_note=None, last_note=None)
+    bare = [{**_state(note), "next": None} for note in notes]
+    where = next((at for at, note in enumerate(notes) if note is middle), -1)
+    return _made, (Flow, b"", b"", 0, 0, 0), (state, bare, where), None, None, _set_flow
+
+
+def _set_flow(flow: Flow, packed: tuple[dict[str, Any], list[dict[str, Any]], int]) -> None:
+    state, bare, where = packed
+    _set(flow, state)
+    notes = [SegmentNote() for _ in bare]
+    for note, its in zip(notes, bare, strict=True):
+        _set(note, its)
+    for note, following in pairwise(notes):
+        note.next = following
+    if notes:
+        flow.first_note, flow.last_note = notes[0], notes[-1]
+        flow.middle_note = notes[where] if where >= 0 else None
+
+
+def _set(instance: object, state: dict[str, Any]) -> None:
+    for name, value in state.items():
+        setattr(instance, name, value)
+
+
+def _the_only_rarities() -> Rarities:
+    return NONE
+
+
+def _no_shape() -> HelloShape:
+    return NO_SHAPE
+
+
+def _reduce_rarities(rarities: Rarities) -> tuple[object, ...]:
+    if rarities is NONE:
+        return _the_only_rarities, ()
+    return _made, (Rarities,), _state(rarities)
+
+
+def _reduce_shape(shape: HelloShape) -> tuple[object, ...]:
+    if shape is NO_SHAPE:
+        return _no_shape, ()
+    return _made, (HelloShape, b"", False), _state(shape)
+
+
+def _register() -> None:
+    make_packable(HalfFlow, NOBODY)
+    make_packable(Hole, 0, 0)
+    make_packable(Alert, False, 0, 0, False, 0, 0)
+    make_packable(IcmpError, False, 0, 0, 0, False, 0, 0)
+    make_packable(ClientHello)
+    make_packable(ServerHello)
+    special: Iterable[tuple[type, Callable[[Any], tuple[object, ...]]]] = (
+        (Flow, _reduce_flow),
+        (Rarities, _reduce_rarities),
+        (HelloShape, _reduce_shape),
+    )
+    for kind, reduce in special:
+        copyreg.pickle(kind, reduce)  # type: ignore[arg-type]
+
+
+_register()

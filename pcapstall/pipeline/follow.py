@@ -1,0 +1,252 @@
+"""From captures to finished flows: one table that sees every packet, or several processes with a share of the flows.
+
+Both ways come to the same, so that whoever goes on from here does not know which it was. What is made of the flows is
+told elsewhere.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from glob import glob
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from pcapstall.capture.captures import Captures, open_captures
+from pcapstall.capture.info import CaptureInfo
+from pcapstall.capture.source import Stop, can_be_read_again
+from pcapstall.core.errors import InputError
+from pcapstall.core.garbage import without_garbage
+from pcapstall.diagnose.thresholds import make_thresholds
+from pcapstall.flows.kept import Limits
+from pcapstall.flows.table import FlowTable
+from pcapstall.pipeline.collect import Collector
+from pcapstall.pipeline.dots import FlowDots
+from pcapstall.pipeline.findings import Findings
+from pcapstall.pipeline.live import live_until
+from pcapstall.pipeline.scan import FileCounts, Listener, Scan
+from pcapstall.wire.decode import Decoder
+from pcapstall.wire.segment import UdpDatagram
+from pcapstall.wire.unread import UnreadPackets
+
+if TYPE_CHECKING:
+    from pcapstall.pipeline.analysis import Options
+    from pcapstall.pipeline.logs import Logs
+    from pcapstall.pipeline.share_result import ShareResult
+    from pcapstall.pipeline.straces import Straces
+
+PAYS_LEN: Final = 64_000_000
+"""Bytes of captures for which it pays to start a worker."""
+LOCAL: Final = "local"
+DASK: Final = "dask"
+"""Of `Options.engine`."""
+AS_MANY_AS_PAY: Final = 0
+"""Of `Options.jobs`."""
+
+
+class Files(NamedTuple):
+    """What is known of the files when they have been read."""
+
+    infos: Sequence[CaptureInfo]
+    failed: Sequence[InputError]
+    """Those that cannot be read."""
+    stopped: bool
+    bytes_read: int
+    total_bytes: int | None
+    counts: Mapping[int, FileCounts]
+    """By the index of the file."""
+    unread: UnreadPackets
+
+
+class Followed(NamedTuple):
+    """Everything was read, by itself or not."""
+
+    files: Files
+    collector: Collector
+    findings: Findings
+    limits: Limits
+    alone: str
+    """Why one process did what several were to do; empty when that is not so."""
+
+
+class Texts(NamedTuple):
+    """What is matched with all flows."""
+
+    straces: "Straces | None"
+    logs: "Logs | None"
+
+
+class _Ears(Listener):
+    """Hands on what the scan hears."""
+
+    def __init__(self, findings: Findings, progress: Callable[[], None] | None) -> None:
+        super().__init__()
+        self._findings = findings
+        self._progress = progress
+
+    def dns(self, datagram: UdpDatagram, ns: int, ref: int) -> None:
+        """A DNS message."""
+        self._findings.dns.take(datagram, ns, ref)
+
+    def progress(self, now_ns: int) -> None:
+        """Reading goes on."""
+        if self._progress is not None:
+            self._progress()
+
+
+def follow_captures(
+    paths: Sequence[str],
+    options: "Options",
+    texts: Texts,
+    stop: Stop | None = None,
+    progress: Callable[[Captures], None] | None = None,
+) -> Followed:
+    """Follow the flows of ``paths``, as `analysis.analyse` tells."""
+    alone = _why_alone(options, texts)
+    if not alone:
+        followed = _in_parallel(paths, options, stop or Stop(), progress)
+        if isinstance(followed, Followed):
+            return followed
+        alone = followed
+    captures = open_captures(list(paths), stop)
+    if progress is not None:
+        progress(captures)
+    collector, findings = _begin(options, texts)
+    table = FlowTable(collector, collector.thresholds.least(), max_flows=options.max_flows)
+    try:
+        with without_garbage():
+            scan = follow(captures, table, _Ears(findings, None if progress is None else lambda: progress(captures)))
+            collector.watched_until = scan.watched_until
+            table.finish()
+        return Followed(files_of(captures, scan), collector, findings, table.limits, alone)
+    finally:
+        captures.close()
+
+
+def follow(captures: Captures, table: FlowTable, ears: Listener) -> Scan:
+    """Every packet through the flow table, which is to be finished then; Ctrl-C stops the reading and ends it."""
+    began_ns = time.time_ns()
+    scan = Scan(table, Decoder(), ears)
+    try:
+        scan.run(captures)
+    except KeyboardInterrupt:
+        captures.stop()
+    scan.end(live_until(began_ns, scan.latest_ns, captures))
+    return scan
+
+
+def files_of(captures: Captures, scan: Scan) -> Files:
+    """What is known of ``captures``, which ``scan`` has read."""
+    return Files(
+        captures.infos(),
+        list(captures.failed),
+        captures.stopped,
+        captures.bytes_read,
+        captures.total_bytes,
+        scan.files,
+        scan.unread,
+    )
+
+
+def _begin(options: "Options", texts: Texts) -> tuple[Collector, Findings]:
+    collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows)
+    if options.pictures:
+        collector.dots = FlowDots()
+    # Matched with all flows, so that none is taken for another that was counted and let go.
+    collector.outlined = texts.straces is not None or texts.logs is not None
+    return collector, Findings(
+        collector,
+        options.at,
+        options.tls_ports,
+        options.all_flows,
+        texts.straces,
+        texts.logs,
+        options.straces_later,
+    )
+
+
+def _why_alone(options: "Options", texts: Texts) -> str:
+    """Why it takes one process, whatever the captures are."""
+    if texts.straces is not None or texts.logs is not None:
+        return "straces and logs are matched with all flows by one process"
+    return "a picture of all flows is made by one process" if options.pictures else ""
+
+
+def _in_parallel(
+    paths: Sequence[str], options: "Options", stop: Stop, progress: Callable[[Captures], None] | None
+) -> Followed | str:
+    """The same by several processes; why not, where one has to do it, and that was not what was asked for."""
+    if options.engine == DASK:
+        return _on_cluster(paths, options, stop)
+    if options.jobs == 1:
+        return ""
+    names = [name for path in paths for name in (glob(path) or [path])]
+    if not all(map(can_be_read_again, names)):
+        return "a pipe is read by one process"
+    # Where every flow is shown, most of the time goes into the rows, which one process makes.
+    if options.jobs == AS_MANY_AS_PAY and (options.all_flows or _total_len(names) < PAYS_LEN):
+        return ""
+    from pcapstall.pipeline.workers import cores, why_alone  # a small capture needs none
+
+    probe = open_captures(list(paths), stop)
+    probe.close()
+    alone = why_alone(probe)
+    jobs = options.jobs or cores()
+    if alone or jobs == 1:
+        return alone
+    return _in_shares(probe, paths, options, jobs, stop, progress)
+
+
+def _total_len(names: Iterable[str]) -> int:
+    """Bytes of those that are files of this host."""
+    return sum(os.stat(name).st_size for name in names if os.path.isfile(name))
+
+
+def _in_shares(
+    probe: Captures,
+    paths: Sequence[str],
+    options: "Options",
+    jobs: int,
+    stop: Stop,
+    progress: Callable[[Captures], None] | None,
+) -> Followed | str:
+    """The same by several processes; if one has to do it over, why."""
+    from pcapstall.pipeline.shares import Wanted
+    from pcapstall.pipeline.workers import Reading
+
+    collector, findings = _begin(options, Texts(None, None))
+    wanted = Wanted(options.thresholds_ns, options.all_flows, options.max_flows, jobs)
+    with Reading(paths, probe.sizes(), wanted, stop) as reading:
+        captures = reading.captures
+        if progress is not None:
+            progress(captures)
+        scan, results = reading.run(_Ears(findings, None if progress is None else lambda: progress(captures)))
+        files = files_of(captures, scan)
+    return _put_together(results, files, collector, findings, options)
+
+
+def _on_cluster(paths: Sequence[str], options: "Options", stop: Stop) -> Followed | str:
+    """The same on a Dask cluster."""
+    from pcapstall.pipeline.cluster import follow_on_cluster
+    from pcapstall.pipeline.shares import Wanted
+
+    collector, findings = _begin(options, Texts(None, None))
+    wanted = Wanted(options.thresholds_ns, options.all_flows, options.max_flows, options.jobs)
+    told = follow_on_cluster(paths, wanted, options.scheduler, stop)
+    files, dns = told[0].files, told[0].dns
+    if files is None or dns is None:
+        return "the first share lacks what is known of the files"
+    findings.dns = dns
+    return _put_together([share.result for share in told], files, collector, findings, options)
+
+
+def _put_together(
+    results: "Sequence[ShareResult]", files: Files, collector: Collector, findings: Findings, options: "Options"
+) -> Followed | str:
+    """All shares as one; why not, where one process would have made something else of it."""
+    from pcapstall.pipeline.share_merge import put_together, why_not
+
+    limits = Limits(int(collector.thresholds.least()), options.max_flows)
+    limits.left_unread = sum(result.left_unread for result in results)
+    counts: dict[int, FileCounts] = {}
+    with without_garbage():
+        alone = why_not(results, options.max_flows, options.all_flows) or put_together(results, collector, counts)
+    return alone or Followed(files._replace(counts=counts), collector, findings, limits, "")

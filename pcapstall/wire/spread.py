@@ -1,0 +1,91 @@
+"""A number that both directions of a connection have in common, to share the connections of a capture out by.
+
+Of most records it is found by a glance at the headers; where that does not do, the decoder's segment tells it. Nothing
+is counted or kept here.
+"""
+
+from typing import Final
+
+from librt.strings import read_i16_be
+from mypy_extensions import i64
+
+from pcapstall.wire.link import LINKTYPE_ETHERNET, LINKTYPE_LINUX_SLL, LINKTYPE_LINUX_SLL2, LINKTYPE_RAW
+from pcapstall.wire.protocols import ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_VLAN, IPPROTO_TCP
+from pcapstall.wire.segment import Segment
+
+SPREAD_BITS: Final = 16
+NOT_PLAIN: Final = -1
+"""No TCP over IP over a common link layer; or such as the decoder may find fault with."""
+_ARPHRD_NETLINK: Final = 824
+"""Of this hardware the protocol is none of Ethernet's."""
+_MIX: Final = 0x9E3779B1
+
+
+def spread_of(segment: Segment) -> i64:
+    """The number, of `SPREAD_BITS` bits, of a segment's connection."""
+    at: i64 = segment.addresses_offset
+    half: i64 = segment.address_len
+    return _spread(segment.buf, at + half - 2, at + half + half - 2, segment.tcp_offset)
+
+
+def glance(buf: bytes, start: i64, caplen: i64, linktype: i64) -> i64:
+    """The same of the record ``buf[start:start + caplen]``, or `NOT_PLAIN`.
+
+    Whatever has a number here is decoded as TCP, with the same endpoints, and never malformed.
+    """
+    end: i64 = start + caplen
+    at: i64 = start
+    if caplen < 40:
+        return NOT_PLAIN
+    proto: i64
+    if linktype == LINKTYPE_ETHERNET:
+        proto = i64(read_i16_be(buf, at + 12)) & 0xFFFF
+        at += 14
+        if proto == ETHERTYPE_VLAN:
+            proto = i64(read_i16_be(buf, at + 2)) & 0xFFFF
+            at += 4
+    elif linktype == LINKTYPE_LINUX_SLL2:
+        if i64(read_i16_be(buf, at + 8)) == _ARPHRD_NETLINK:
+            return NOT_PLAIN
+        proto = i64(read_i16_be(buf, at)) & 0xFFFF
+        at += 20
+    elif linktype == LINKTYPE_LINUX_SLL:
+        if i64(read_i16_be(buf, at + 2)) == _ARPHRD_NETLINK:
+            return NOT_PLAIN
+        proto = i64(read_i16_be(buf, at + 14)) & 0xFFFF
+        at += 16
+    elif linktype == LINKTYPE_RAW:
+        proto = ETHERTYPE_IPV6
+        if i64(buf[at]) >> 4 == 4:
+            proto = ETHERTYPE_IPV4
+    else:
+        return NOT_PLAIN
+    if at + 40 > end:
+        return NOT_PLAIN
+    tcp: i64
+    packet_end: i64
+    if proto == ETHERTYPE_IPV4:
+        tcp = at + 20
+        packet_end = at + (i64(read_i16_be(buf, at + 2)) & 0xFFFF)
+        if buf[at] != 0x45 or buf[at + 9] != IPPROTO_TCP or i64(read_i16_be(buf, at + 6)) & 0x3FFF != 0:
+            return NOT_PLAIN
+        at += 14
+        if tcp + ((i64(buf[tcp + 12]) >> 4) << 2) > packet_end or i64(buf[tcp + 12]) < 0x50:
+            return NOT_PLAIN
+        return _spread(buf, at, at + 4, tcp)
+    if proto != ETHERTYPE_IPV6 or at + 60 > end:
+        return NOT_PLAIN
+    tcp = at + 40
+    packet_end = tcp + (i64(read_i16_be(buf, at + 4)) & 0xFFFF)
+    if i64(buf[at]) >> 4 != 6 or buf[at + 6] != IPPROTO_TCP:
+        return NOT_PLAIN
+    if tcp + ((i64(buf[tcp + 12]) >> 4) << 2) > packet_end or i64(buf[tcp + 12]) < 0x50:
+        return NOT_PLAIN
+    return _spread(buf, at + 22, at + 38, tcp)
+
+
+def _spread(buf: bytes, source: i64, destination: i64, ports: i64) -> i64:
+    """From the last two bytes of both addresses and from the ports, whichever is whose."""
+    both: i64 = (i64(read_i16_be(buf, source)) & 0xFFFF) + (i64(read_i16_be(buf, destination)) & 0xFFFF)
+    both += (i64(read_i16_be(buf, ports)) & 0xFFFF) + (i64(read_i16_be(buf, ports + 2)) & 0xFFFF)
+    return ((both * _MIX) >> 16) & 0xFFFF

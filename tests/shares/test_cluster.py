@@ -1,0 +1,78 @@
+"""The same report from a Dask cluster, also when it loses a worker in the middle.
+
+Each cluster is started by a process of its own: Dask's threads and warnings stay there.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from shares_support import CAPTURES
+
+pytest.importorskip("distributed", reason="Dask is not installed: pip install 'pcapstall[dask]'")
+
+CAPTURE = CAPTURES / "stalled-client-hello" / "capture.pcap"
+
+LOSING = """
+import os, signal, sys, threading
+from pathlib import Path
+from distributed import Client, LocalCluster, WorkerPlugin
+from pcapstall.__main__ import main
+
+path, flag = sys.argv[1:]
+
+class Killer(WorkerPlugin):
+    # The first worker that is given a task, and only that one, is killed while it is at it.
+    def setup(self, worker):
+        pass
+    def transition(self, key, start, finish, **kwargs):
+        if finish == "executing" and "_task" in key:
+            try:
+                os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                return
+            threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGKILL)).start()
+
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+        with Client(cluster, set_as_default=False) as client:
+            client.register_plugin(Killer())
+        sys.argv = ["pcapstall", "report", "-f", "json", "--engine", "dask", "--scheduler",
+                    cluster.scheduler_address, "--jobs", "3", path]
+        code = main()
+    sys.exit(code)
+"""
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, timeout=300)
+
+
+def alone(path: Path) -> str:
+    ended = run("-m", "pcapstall", "report", "-f", "json", "--jobs", "1", str(path))
+    assert ended.returncode == 0
+    return ended.stdout
+
+
+def test_a_cluster_of_this_host() -> None:
+    ended = run("-m", "pcapstall", "report", "-f", "json", "--engine", "dask", "--jobs", "2", str(CAPTURE))
+    assert ended.stderr == ""
+    assert ended.stdout == alone(CAPTURE)
+
+
+def test_a_cluster_that_loses_a_worker_in_the_middle(tmp_path: Path, traffic: Path) -> None:
+    script = tmp_path / "losing.py"
+    script.write_text(LOSING)
+    flag = tmp_path / "killed"
+    ended = run(str(script), str(traffic), str(flag))
+    assert flag.exists()
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == alone(traffic)
+
+
+def test_what_the_cluster_cannot_read() -> None:
+    ended = run("-m", "pcapstall", "report", "--engine", "dask", "--jobs", "2", "nosuch.pcap", str(CAPTURE))
+    assert ended.returncode == 3
+    assert ended.stderr == "pcapstall: nosuch.pcap: there is no such file\n"
+    assert "1 of 11 flows stalled" in ended.stdout

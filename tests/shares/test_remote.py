@@ -1,0 +1,77 @@
+"""Captures by URL, and what is said where that cannot be."""
+
+import gzip
+import subprocess
+import sys
+
+import pytest
+from shares_support import CAPTURES, told
+
+from pcapstall.capture.remote import is_url
+from pcapstall.pipeline import Options, analyse
+
+CAPTURE = CAPTURES / "stalled-client-hello" / "capture.pcap"
+
+
+@pytest.mark.parametrize(
+    ("path", "url"),
+    [("s3://bucket/a.pcap", True), ("ssh://host/a.pcap", True), ("a.pcap", False), ("/a://b.pcap", False),
+     ("./x:y.pcap", False), ("://a", False), ("git+ssh://a", True)],
+)  # fmt: skip
+def test_what_a_url_is(path: str, url: bool) -> None:
+    assert is_url(path) == url
+
+
+def test_without_fsspec_it_is_said_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['fsspec'] = None; from pcapstall.__main__ import main;"
+        "sys.argv = ['pcapstall', 'report', 's3://bucket/a.pcap']; sys.exit(main())"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == 3
+    assert ended.stderr == (
+        "pcapstall: s3://bucket/a.pcap: captures by URL need fsspec: pip install 'pcapstall[dask]'\n"
+    )
+
+
+def test_without_dask_it_is_said_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['distributed'] = None; from pcapstall.__main__ import main;"
+        f"sys.argv = ['pcapstall', 'report', '--engine', 'dask', {str(CAPTURE)!r}]; sys.exit(main())"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr == "pcapstall: --engine dask needs Dask: pip install 'pcapstall[dask]'\n"
+
+
+class TestMemory:
+    @pytest.fixture(autouse=True)
+    def files(self) -> None:
+        fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed: pip install 'pcapstall[dask]'")
+        memory = fsspec.filesystem("memory")
+        memory.pipe("/ring/a.pcap", CAPTURE.read_bytes())
+        memory.pipe("/ring/a.pcap.gz", gzip.compress(CAPTURE.read_bytes()))
+        memory.pipe("/ring/none.pcap", b"no capture")
+
+    @pytest.mark.parametrize("url", ["memory://ring/a.pcap", "memory://ring/a.pcap.gz", "memory:///ring/a*.pcap"])
+    def test_it_is_read_like_a_file(self, url: str) -> None:
+        remote = analyse([url], Options())
+        name = remote.captures[0].file
+        assert name.startswith("memory://")
+        assert told(remote).replace(name, str(CAPTURE)) == told(analyse([str(CAPTURE)], Options()))
+
+    def test_it_takes_one_process(self) -> None:
+        assert analyse(["memory://ring/a.pcap"], Options(jobs=2)).alone.startswith("what is not on this host")
+
+    @pytest.mark.parametrize(
+        ("url", "reason"),
+        [
+            ("memory://ring/nosuch.pcap", "there is no such file"),
+            ("memory://nosuch/*.pcap", "no file has a name like this"),
+            ("memory://ring/none.pcap", "not a capture: text ('no capture')"),
+            ("nosuch://ring/a.pcap", "cannot be read: Protocol not known: nosuch"),
+        ],
+    )
+    def test_one_that_cannot_be_read(self, url: str, reason: str) -> None:
+        (error,) = analyse([url], Options()).unreadable
+        assert error.reason == reason
