@@ -125,6 +125,9 @@ def _learn(knowledge: Knowledge, told: Knowledge | PackedKnowledge) -> None:
 def _bound_pairs(knowledge: Knowledge) -> str:
     """Tell only the first `PAIRS_MAX` pairs of hosts apart."""
     pairs = knowledge.pairs
+    if len(pairs) <= PAIRS_MAX:
+        knowledge.pairs_max = PAIRS_MAX
+        return ""
     keys = in_order(pairs)
     more = keys[PAIRS_MAX:]
     if more and pairs[more[0]].moment == pairs[keys[PAIRS_MAX - 1]].moment:

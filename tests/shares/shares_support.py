@@ -31,7 +31,7 @@ def told(analysis: Analysis) -> str:
         for with_open in (False, True)
     }
     errors = [str(error) for error in analysis.unreadable]
-    return f"{out.getvalue()}{lengths}{list(analysis.tally.capture_points.items())}{errors}{analysis.warnings}"
+    return f"{out.getvalue()}{lengths}{sorted(analysis.tally.capture_points.items())}{errors}{analysis.warnings}"
 
 
 def report(*paths: Path, jobs: int = 1, all_flows: bool = False, max_flows: int = 100_000) -> Analysis:
