@@ -14,6 +14,8 @@ from pcapstall.strace.sockets import Direction, Preview, Socket
 Shown = tuple[End, Preview | None]
 """An end, and where its hello was seen."""
 _SLACK_NS: Final = 1_000_000
+_MOST_THROUGH: Final = 64
+"""Sockets that one hello may pass through; more are a trace that was put together of copies."""
 
 
 def ends_by_random(ends: Ends, socket: Socket) -> list[Shown]:
@@ -55,7 +57,7 @@ def leave_out_relays(shown: dict[int, list[Shown]], sockets: list[Socket], is_ep
             for end, _ in shown[socket.number]:
                 passing.setdefault(end.flow.id, []).append(socket)
     for flow_id, through in passing.items():
-        if len(through) < 2:
+        if len(through) < 2 or len(through) > _MOST_THROUGH:
             continue
         for inward in through:
             for outward in through:

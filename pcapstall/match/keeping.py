@@ -4,11 +4,15 @@ Wider than any of the ways in `matching`: what is let go here could not have bee
 Compiled, since it is asked about every socket of a long trace.
 """
 
+from typing import Final
+
 from mypy_extensions import i64
 
 from pcapstall.match.outline import Outlines, packed
 from pcapstall.strace.keeper import Keeper
 from pcapstall.strace.sockets import AF_INET, AF_INET6, AF_OTHER, Direction, Endpoint, Socket
+
+_MICROSECOND_NS: Final = 1_000
 
 
 class FlowKeeper(Keeper):
@@ -58,3 +62,23 @@ def is_stranger(socket: Socket) -> bool:
     """Of a socket that is the end of no flow: whether it was a connection to somewhere."""
     is_internet = socket.domain == AF_INET or socket.domain == AF_INET6
     return socket.peer is not None and is_internet and socket.origin != "unseen"
+
+
+def told_again(sockets: list[Socket], resolution_ns: int) -> list[Socket]:
+    """Those made by a call that another one before them was made by, too: a trace that was appended to itself.
+
+    No thread makes two sockets of one number in one microsecond; stamps that tell less tell nothing here.
+    """
+    again: list[Socket] = []
+    if resolution_ns > _MICROSECOND_NS:
+        return again
+    known: set[tuple[int, int, int]] = set()
+    for socket in sockets:
+        made = socket.created
+        if made is None or made.start_ns < 0:
+            continue
+        key = (int(made.thread.tid), int(made.start_ns), int(socket.fd))
+        if key in known:
+            again.append(socket)
+        known.add(key)
+    return again

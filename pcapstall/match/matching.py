@@ -11,7 +11,7 @@ from mypy_extensions import i64
 
 from pcapstall.match.bytesway import Relayed, ends_by_random, leave_out_relays
 from pcapstall.match.ends import End, Ends
-from pcapstall.match.keeping import FlowKeeper, is_stranger, may_be_tcp
+from pcapstall.match.keeping import FlowKeeper, is_stranger, may_be_tcp, told_again
 from pcapstall.match.offset import QUARTER_NS, Offset, bounds, settle
 from pcapstall.match.outline import Outlines
 from pcapstall.strace.family import Strace
@@ -58,6 +58,8 @@ class Matching:
         """TCP sockets that went somewhere and are no end of a flow in the capture."""
         self.strangers_let_go = 0
         """More of them, of which nothing else is known any more."""
+        self.told_again: list[Socket] = []
+        """Sockets of which an earlier part of the strace tells the same: its lines stand in it again."""
 
     def unmatched(self) -> list[str]:
         """The ambiguous sockets and those without a flow, for the report."""
@@ -96,7 +98,10 @@ class _Matcher:
         self._result = Matching(index)
         self._taken: dict[int, Match] = {}
         """By the identity of an end."""
-        self._left: list[Socket] = [socket for socket in index.sockets if may_be_tcp(socket)]
+        sockets = index.sockets
+        self._result.told_again = told_again(sockets, index.resolution_ns)
+        again = {socket.number for socket in self._result.told_again}
+        self._left: list[Socket] = [socket for socket in sockets if may_be_tcp(socket) and socket.number not in again]
         self._by_bytes: dict[int, list[tuple[End, Preview | None]]] = {}
         """What the first way finds for each socket, by its number, if anything: that does not change."""
         for socket in self._left:

@@ -69,6 +69,9 @@ def _notices(matching: Matching) -> list[str]:
     if offset is not None and not offset.consistent:
         apart = format_span(2 * (offset.error_ns or 0))
         found.append(f"its times contradict the capture's by {apart}, so nothing is concluded from it")
+    if matching.told_again:
+        where = index.where(matching.told_again[0].line)
+        found.append(f"lines stand in it twice, so that {len(matching.told_again)} sockets come again from {where} on")
     if coverage.lost_halves:
         where = index.where(coverage.first_lost_line)
         found.append(f"lines of it are lost: {coverage.lost_halves} calls have one half only, the first at {where}")

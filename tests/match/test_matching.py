@@ -1,6 +1,7 @@
 """Sockets and flows: the four ways, what stays unmatched, and the offset of the clocks."""
 
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from wire_support import SECOND, flows_of
 
 from pcapstall.core.frames import frame_ref
 from pcapstall.flows.flow import Flow
-from pcapstall.match.matching import Matching, match_strace
+from pcapstall.match.matching import Matching, match_index, match_strace
 from pcapstall.match.offset import Bound, settle
 from pcapstall.match.outline import Outlines
 from pcapstall.strace.family import open_straces
@@ -259,7 +260,8 @@ def test_of_many_unmatched_sockets_fifty_are_listed() -> None:
         at = number / 100 - 2
         lines += [(at, SOCKET[1]), (at, connect("192.0.2.1")[1]), (at, "close(5) = 0 <0.000001>")]
     assert len(matching(strace(lines), flows(40000)).unmatched()) == 40
-    told = matching(strace([*lines, *lines]), flows(40000)).unmatched()
+    later = [(at + 1, call) for at, call in lines]
+    told = matching(strace([*lines, *later]), flows(40000)).unmatched()
     assert len(told) == 51
     assert told[-1] == "30 more"
     assert len(set(told)) == 51
@@ -276,3 +278,40 @@ def test_one_flow_of_many_to_a_server_is_found_by_its_addresses() -> None:
         (0.2, f"getsockname(5, {{{address}}}, [16]) = 0 <0.000001>"),
     ]
     assert ways(matching(strace(lines), flows(40000, 40001, 40002))) == [(2, "server", "addresses")]
+
+
+def test_a_strace_that_was_appended_to_itself_is_matched_once_and_says_so() -> None:
+    text = strace([SOCKET, connect(), WRITE, (3.5, "close(5) = 0 <0.000010>"), (4.0, "+++ exited with 0 +++")])
+    once, twice = matching(text, flows(40000)), matching(text + text, flows(40000))
+    assert ways(twice) == ways(once) != []
+    assert [frame_ref(0, text.count("\n") + 1)] == [socket.line for socket in twice.told_again]
+    assert once.told_again == []
+
+
+def test_two_sockets_of_one_second_are_two_where_stamps_tell_no_more() -> None:
+    text = "".join(
+        f"7 10:00:00 socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 5\n7 10:00:00 connect(5, {{sa_family=AF_INET, "
+        f'sin_port=htons({port}), sin_addr=inet_addr("10.0.0.2")}}, 16) = 0\n7 10:00:00 close(5) = 0\n'
+        for port in (443, 444)
+    )
+    assert matching(text, flows(40000)).told_again == []
+
+
+def test_one_hello_in_very_many_sockets_takes_time_for_each_and_not_for_each_pair() -> None:
+    def took(count: int) -> float:
+        copy = strace([SOCKET, connect(), WRITE, (3.5, "close(5) = 0 <0.000010>")])
+        text = "".join(
+            copy.replace("5, ", f"{number}, ").replace("= 5 ", f"= {number} ").replace("close(5)", f"close({number})")
+            for number in range(100, 100 + count)
+        )
+        found = matching(text, ends)
+        assert len(found.index.sockets) == count
+        began = time.process_time()
+        match_index(found.index, outlines)
+        return time.process_time() - began
+
+    ends = flows(40000)
+    outlines = Outlines()
+    for flow in ends:
+        outlines.add(flow)
+    assert took(1600) < 24 * took(200) + 0.1
