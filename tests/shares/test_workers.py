@@ -1,5 +1,6 @@
 """Workers that end before their time, a program that is to stop, and nothing left running."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -154,10 +155,20 @@ class TestCommand:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
 
+    @staticmethod
+    def wait_for_workers(process: "subprocess.Popen[str]") -> None:
+        """Until it has started them, or is over."""
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        patience = time.monotonic() + 30
+        while process.poll() is None and not children.read_text() and time.monotonic() < patience:
+            time.sleep(0.01)
+        time.sleep(0.1)
+
     def test_ctrl_c_reports_what_was_read(self, large: Path) -> None:
         process = self.start(large, "--jobs", "2")
-        time.sleep(0.7)
-        os.killpg(process.pid, signal.SIGINT)
+        self.wait_for_workers(process)
+        with contextlib.suppress(ProcessLookupError):  # so fast that it is over
+            os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
         assert "Traceback" not in err
         if process.returncode == 130:
@@ -170,7 +181,7 @@ class TestCommand:
 
     def test_workers_end_with_the_program(self, large: Path) -> None:
         process = self.start(large, "--jobs", "3")
-        time.sleep(0.5)
+        self.wait_for_workers(process)
         process.kill()
         process.communicate()
         patience = time.monotonic() + 30
