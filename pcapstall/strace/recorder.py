@@ -13,9 +13,11 @@ from pcapstall.strace import syscalls as sc
 from pcapstall.strace.args import ArgCursor, read_fd
 from pcapstall.strace.body import EXIT
 from pcapstall.strace.family import SETTLED_NS, Lines, Strace
+from pcapstall.strace.keeper import Keeper
 from pcapstall.strace.lines import StraceReader
 from pcapstall.strace.model import EpollSet, OpenFile, Process, Thread
 from pcapstall.strace.readiness import Seen, read_wait
+from pcapstall.strace.sockets import Socket
 from pcapstall.strace.tracker import Tracker
 from pcapstall.strace.window import MAX_ARGS, Event, Note, Wake, Window
 from pcapstall.strace.windows import Windows
@@ -44,12 +46,21 @@ class _Tail:
         self.interrupted_seen: Seen | None = None
 
 
+class _KeepsNone(Keeper):
+    """Windows have the files that they ask for (`Files.found`); no list of all sockets is read after this pass."""
+
+    def keeps(self, socket: Socket) -> bool:
+        """Whether ``socket``, which was closed a while ago, will be asked for."""
+        return False
+
+
 class Recorder(Tracker):
     """A tracker that fills in windows."""
 
     def __init__(self, windows: list[Window]) -> None:
         super().__init__()
         self.watching = True
+        self.calls.files.sockets.keeper = _KeepsNone()
         self.windows: Windows = Windows(windows, self.calls.files)
         self._tails: dict[int, _Tail] = {}
         self._wakes: dict[tuple[int, bytes], Wake] = {}
