@@ -9,6 +9,7 @@ from typing import Final
 
 from pcapstall.core.frames import file_of
 from pcapstall.diagnose import capture_point
+from pcapstall.diagnose.answerers import Answerer, Answerers
 from pcapstall.diagnose.capture_point import Point
 from pcapstall.diagnose.clock_steps import LEAST_NS, HostClocks, Steps, clocks_in
 from pcapstall.diagnose.clocks import Clocks
@@ -70,6 +71,8 @@ class Surroundings:
     """Packets that may have held segments of the flows."""
     steps: Steps = NO_STEPS
     """Of the captures' clocks, as flows show them."""
+    answerers: Answerers | None = None
+    """Hosts that answer for many servers."""
 
 
 class Case:
@@ -110,6 +113,12 @@ class Case:
     def pair(self) -> Pair:
         """The two hosts."""
         return self.surroundings.knowledge.pair_of(self.flow)
+
+    @cached_property
+    def answerer(self) -> Answerer | None:
+        """Who answers here for the server, and for all others; None when the server does, as far as is known."""
+        answerers = self.surroundings.answerers
+        return answerers.of(self.key) if answerers is not None else None
 
     @property
     def at_client(self) -> bool:

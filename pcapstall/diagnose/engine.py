@@ -6,6 +6,7 @@ The only place where rules are run. What they are is in `rules.table`.
 from dataclasses import dataclass
 
 from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.rules.answered_for import as_far_as_seen
 from pcapstall.diagnose.rules.base import FAILURE, conclude
 from pcapstall.diagnose.rules.table import RULES
 from pcapstall.diagnose.verdict import LOW, UNKNOWN, Verdict
@@ -30,7 +31,7 @@ def diagnose(case: Case) -> Verdict | None:
         if stage in rule.stages:
             judgement = rule.judge(case)
             if isinstance(judgement, Verdict):
-                return judgement
+                return as_far_as_seen(case, judgement)
     return _unexplained(case)
 
 
@@ -43,7 +44,7 @@ def explain(case: Case) -> list[Tried]:
             continue
         judgement = rule.judge(case)
         if isinstance(judgement, Verdict):
-            tried.append(Tried(rule.name, True, judgement.sentence))
+            tried.append(Tried(rule.name, True, as_far_as_seen(case, judgement).sentence))
         else:
             tried.append(Tried(rule.name, False, judgement))
     return tried

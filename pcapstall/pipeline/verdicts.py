@@ -6,6 +6,7 @@ Loaded when the first row is asked for. Which flows are shown is decided in `fin
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pcapstall.diagnose.answerers import Answerers
 from pcapstall.diagnose.capture_point import Point
 from pcapstall.diagnose.case import Case, Surroundings
 from pcapstall.diagnose.clock_steps import Steps
@@ -42,7 +43,15 @@ class Verdicts:
     ) -> None:
         clocks = Clocks(flows)
         self._surroundings = Surroundings(
-            knowledge, dns, Neighbours(knowledge), clocks, tls_ports, doubtful_files, unread, Steps(flows, clocks)
+            knowledge,
+            dns,
+            Neighbours(knowledge),
+            clocks,
+            tls_ports,
+            doubtful_files,
+            unread,
+            Steps(flows, clocks),
+            Answerers(knowledge),
         )
         self._straces = straces
         self._logs = logs

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from pcapstall.core.times import HOUR, MS
+from pcapstall.diagnose.answerers import Answerers
 from pcapstall.diagnose.capture_point import PointFinder
 from pcapstall.diagnose.case import Case, Surroundings
 from pcapstall.diagnose.clocks import Clocks
@@ -116,5 +117,6 @@ class WatchVerdicts:
                 self._tls_ports,
                 doubtful_files(captures),
                 self.unread,
+                answerers=Answerers(self._knowledge),
             )
         return self._surroundings

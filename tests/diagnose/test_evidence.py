@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_verdicts import slow_server
 from wire_support import ACK, FIN, HELLO, MS, PSH, RST, SECOND, SYN, Road, flows_of, follow, merged, reports
 
 from pcapstall.diagnose.dns import DnsLog, query_name
@@ -12,6 +13,7 @@ from pcapstall.diagnose.races import Races
 from pcapstall.diagnose.segments import History, Seg
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.ticks import fits_no_rate, measured_rate, sender_gap
+from pcapstall.report.model import FlowReport
 from pcapstall.wire.segment import UdpDatagram
 
 
@@ -320,3 +322,38 @@ def test_how_a_long_stall_ends_is_noted_though_much_came_before() -> None:
     assert (row.stalled, row.cause, row.confidence) == ("ack_ch", "client_process", "medium")
     (row,) = reports(road.captured("server"))
     assert row.cause == "unknown"
+
+
+def through_proxy(servers: int = 6, *, last_ttl: int = 64, network: int = 20) -> list[FlowReport]:
+    """One slow server, and others that are answered for as soon as it is; the last of them with a TTL of its own."""
+    roads = [slow_server(server=bytes([network, 0, 2, 1]), counts_ids=False)]
+    for k in range(1, servers):
+        road = Road(server=bytes([network + k, 0, 2, 1]), client_port=40000 + k)
+        road.handshake(k * MS)
+        roads.append(road)
+    for sent in roads[-1].sent:
+        sent.ttl = 64 if sent.from_client else last_ttl
+    return reports(merged(*(road.captured("client") for road in roads)))
+
+
+def test_who_answers_for_every_server_is_none_of_them() -> None:
+    row = through_proxy()[0]
+    assert (row.cause, row.side, row.reason, row.confidence) == ("unknown", None, "server_slow_hello", "low")
+    assert row.would_settle == "a capture beyond the proxy that answers here for the servers"
+    assert "SYNs of this client to 6 servers in 6 networks were all answered within 10 ms, with TTL 64" in (
+        row.evidence[-1].text
+    )
+    assert set(row.parts_ns["ch_sh"]) == {"network", "unknown"}
+    assert sum(row.parts_ns["ch_sh"].values()) == row.intervals_ns["ch_sh"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(through_proxy(4), id="too few"),
+        pytest.param(through_proxy(5, last_ttl=57), id="not as far away"),
+        pytest.param(through_proxy(network=240), id="no addresses of the Internet"),
+    ],
+)
+def test_servers_that_answer_themselves(rows: list[FlowReport]) -> None:
+    assert (rows[0].cause, rows[0].confidence) == ("server_process", "medium")
