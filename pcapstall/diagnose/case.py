@@ -227,7 +227,10 @@ class Case:
         ns = pair.synack_ack_ns if to_client else pair.syn_synack_ns
         if ns == NEVER:
             ns = pair.retried_synack_ack_ns if to_client else pair.retried_syn_synack_ns
-        return 0 if ns == NEVER else ns
+        if ns == NEVER:
+            return 0
+        fastest_ns = self.history.fastest_ack_ns(not to_client)
+        return int(ns) if fastest_ns is None else min(int(ns), fastest_ns)
 
     def tick_rate(self, from_client: bool, without: tuple[Seg, ...] = ()) -> int | None:
         """Ticks a second of a side's timestamps, from its other segments."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pcapstall.core.seq import to_offset
-from pcapstall.flows.flow import COPY, FLAG_NOTES_CUT, KEEP_ALIVE, Flow, HalfFlow
+from pcapstall.flows.flow import COPY, FLAG_NOTES_CUT, KEEP_ALIVE, NEW, Flow, HalfFlow
 from pcapstall.flows.kept import SegmentNote
 from pcapstall.flows.notes import NOTES_MAX
 from pcapstall.wire.segment import ACK, RST, SYN
@@ -129,6 +129,19 @@ class History:
     def unnoted(self, from_client: bool) -> tuple[int, int]:
         """How many segments of one side came after those noted, and the IP ID of its last one."""
         return self._unnoted[from_client]
+
+    def fastest_ack_ns(self, from_client: bool) -> int | None:
+        """The least time from payload of one side to what acknowledged it first: no round trip takes longer; None
+        where nothing was acknowledged."""
+        found: list[int] = []
+        acks = [seg for seg in self.of(not from_client) if seg.ack is not None and not seg.is_rst]
+        for seg in self.of(from_client):
+            if seg.has_data and seg.kind == NEW:
+                # Of what the capture missed at first an ACK came before.
+                answer = next((ack for ack in acks if ack.ack is not None and ack.ack >= seg.end), None)
+                if answer is not None and answer.ns > seg.ns:
+                    found.append(answer.ns - seg.ns)
+        return min(found, default=None)
 
     def sacks_unseen(self) -> bool:
         """Whether a SACK speaks of bytes beyond all that the capture holds of the other side."""

@@ -2,7 +2,7 @@
 
 import pytest
 from test_verdicts import answer, finish, found, verdict
-from wire_support import ACK, FIN, FLIGHT, HELLO, MS, PSH, RST, SECOND, Road, record, reports
+from wire_support import ACK, FIN, FLIGHT, HELLO, MS, PSH, RST, SECOND, SYN, Road, record, reports
 
 from pcapstall.report.model import FlowReport
 
@@ -127,6 +127,42 @@ def test_an_answer_that_takes_a_round_trip_is_the_paths() -> None:
     assert (row.stalled, row.cause, row.reason) == ("ack_ch", "network", "await_server")
     assert sum(row.parts_ns["ack_ch"].values()) == row.intervals_ns["ack_ch"]
     assert row.parts_ns["ack_ch"]["await_server"] == 802 * MS
+
+
+def test_the_shortest_round_trip_is_the_shortest_of_all(rtt: int = 450 * MS) -> None:
+    """A handshake and an answer that took longer than an acknowledgment did."""
+    road = Road(one_way_ns=rtt // 2, server_port=3128)
+    road.c(0, SYN)
+    road.s(rtt // 2 + 150 * MS, SYN | ACK)
+    at = rtt + 151 * MS
+    road.c(at)
+    road.c(at, PSH | ACK, CONNECT)
+    road.s(at + rtt // 2 + 160 * MS, PSH | ACK, OPENED, ack=len(CONNECT))
+    at += rtt + 161 * MS
+    road.c(at, PSH | ACK, HELLO, offset=len(CONNECT), ack=len(OPENED))
+    road.s(at + rtt // 2, offset=len(OPENED), ack=len(CONNECT) + len(HELLO))
+    row = verdict(road, "client", slow=["500ms"])
+    assert row.intervals_ns["ch_ack"] == rtt
+    assert (row.cause, row.reason) == ("network", "await_server")
+    assert "450 ms of that was the way there and back" in row.verdict
+    assert "The shortest round trip between the hosts takes 450 ms." in [fact.text for fact in row.evidence]
+
+
+@pytest.mark.parametrize(("rtt", "reason"), [(2 * SECOND, "high_rtt"), (20 * MS, "syn_loss")])
+def test_a_path_is_slow_only_where_nothing_was_acknowledged_soon(rtt: int, reason: str) -> None:
+    """SYN and ClientHello are answered late both; then the client's Finished is, or is not."""
+    road = Road(one_way_ns=10 * MS)
+    road.c(0, SYN)
+    road.s(2 * SECOND, SYN | ACK)
+    at = 2 * SECOND + 11 * MS
+    road.c(at)
+    road.c(at, PSH | ACK, HELLO)
+    road.s(at + 2 * SECOND - 10 * MS, PSH | ACK, FLIGHT, ack=len(HELLO))
+    at += 2 * SECOND + MS
+    road.c(at, PSH | ACK, record(20, b"\1") + record(23, bytes(40)), offset=len(HELLO), ack=len(FLIGHT))
+    road.s(at + rtt - 10 * MS, offset=len(FLIGHT), ack=len(HELLO) + 51)
+    row = verdict(road, "client")
+    assert (row.stalled, row.reason) == ("syn_synack", reason)
 
 
 def plain_answer(payload: bytes, late: int = 8 * MS, close: bool = True) -> Road:

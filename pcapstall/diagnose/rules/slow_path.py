@@ -25,15 +25,16 @@ def high_rtt(case: Case) -> Judgement:
         return "the interval holds no round trip"
     if not rtts:
         return "no other round trip is known"
-    if 100 * min(rtts) < _MOST_PERCENT * case.length_ns:
-        return f"another round trip between the hosts took {span(min(rtts))} only"
+    shortest = min(rtts + [way] if (way := case.way_ns(_is_to_client(case))) else rtts)
+    if 100 * shortest < _MOST_PERCENT * case.length_ns:
+        return f"another round trip between the hosts took {span(shortest)} only"
     return conclude(
         case,
         NETWORK,
         "high_rtt",
         HIGH if len(rtts) > 1 else MEDIUM,
-        f"the path is slow: {span(case.length_ns)} is what every round trip takes, the shortest {span(min(rtts))}",
-        [facts.handshake(case), Fact(f"The shortest round trip between the hosts takes {span(min(rtts))}.")],
+        f"the path is slow: {span(case.length_ns)} is what every round trip takes, the shortest {span(shortest)}",
+        [facts.handshake(case), Fact(f"The shortest round trip between the hosts takes {span(shortest)}.")],
         "more round trips between the hosts",
     )
 
@@ -41,7 +42,7 @@ def high_rtt(case: Case) -> Judgement:
 def other_round_trips(case: Case) -> list[int]:
     """Round trips from here to the side that was waited for and back, other than the interval itself."""
     intervals, pair = case.intervals, case.pair
-    to_client = case.stalled in ("synack_ack", "hrr_ch2", "sh_cfin")
+    to_client = _is_to_client(case)
     own_name = "synack_ack" if to_client else "syn_synack"
     smallest = pair.synack_ack_ns if to_client else pair.syn_synack_ns
     if smallest == NEVER:
@@ -58,6 +59,11 @@ def other_round_trips(case: Case) -> list[int]:
     if not to_client and case.stalled != "ch_ack" and ch_ack is not None and ch_ack > 0:
         found.append(ch_ack)
     return found
+
+
+def _is_to_client(case: Case) -> bool:
+    """Whether it was the client that was waited for, not the server."""
+    return case.stalled in ("synack_ack", "hrr_ch2", "sh_cfin")
 
 
 def _counts(case: Case) -> bool:
