@@ -129,8 +129,9 @@ def test_an_answer_that_takes_a_round_trip_is_the_paths() -> None:
     assert row.parts_ns["ack_ch"]["await_server"] == 802 * MS
 
 
-def test_the_shortest_round_trip_is_the_shortest_of_all(rtt: int = 450 * MS) -> None:
+def test_the_shortest_round_trip_is_the_shortest_of_all() -> None:
     """A handshake and an answer that took longer than an acknowledgment did."""
+    rtt = 450 * MS
     road = Road(one_way_ns=rtt // 2, server_port=3128)
     road.c(0, SYN)
     road.s(rtt // 2 + 150 * MS, SYN | ACK)
