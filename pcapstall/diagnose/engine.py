@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules.answered_for import as_far_as_seen
 from pcapstall.diagnose.rules.base import FAILURE, conclude
-from pcapstall.diagnose.rules.table import RULES
+from pcapstall.diagnose.rules.table import BY_CAPTURE, RULES
 from pcapstall.diagnose.verdict import LOW, UNKNOWN, Verdict
 
 
@@ -33,6 +33,15 @@ def diagnose(case: Case) -> Verdict | None:
             if isinstance(judgement, Verdict):
                 return as_far_as_seen(case, judgement)
     return _unexplained(case)
+
+
+def made_by_capture(case: Case) -> str | None:
+    """The reason of a stall that is the capture's own making, as `diagnose` says, in less time; None for any other."""
+    for rule in BY_CAPTURE:
+        judgement = rule.judge(case)
+        if isinstance(judgement, Verdict):
+            return judgement.reason
+    return None
 
 
 def explain(case: Case) -> list[Tried]:

@@ -40,6 +40,12 @@ CH_CLOSE: Final = 10
 ACK_CLOSE: Final = 11
 
 
+def may_end_before(which: i64, hello_in_syn: bool) -> bool:
+    """Whether the interval at ``which`` in `NAMES` may end before it begins although the capture's clock is right: a
+    lifetime, and the time to a ClientHello that came in the SYN."""
+    return which > SH_CFIN or (which == ACK_CH and hello_in_syn)
+
+
 class Thresholds:
     """Above which length an interval has stalled, in nanoseconds."""
 

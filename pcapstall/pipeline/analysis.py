@@ -22,7 +22,14 @@ from pcapstall.pipeline.given import GivenFile
 from pcapstall.pipeline.scan import FileCounts
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted
-from pcapstall.pipeline.trust import bounds_reached, capture_report, cut_short, doubtful_files, loopback_files
+from pcapstall.pipeline.trust import (
+    bounds_reached,
+    capture_report,
+    cut_short,
+    doubtful_files,
+    loopback_files,
+    with_steps,
+)
 from pcapstall.report.model import CaptureReport, FlowReport, HealthySummary, Report
 from pcapstall.report.percentiles import Tally
 from pcapstall.report.thresholds import parse_thresholds
@@ -104,6 +111,7 @@ def analyse(
         captures_read = _capture_reports(files, followed.collector)
         findings.unread = files.unread
         shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
+        captures_read = with_steps(captures_read, findings.stepped_files)
         made = _put_together(followed, captures_read, shown, options, straces, logs)
         if before_closing is not None:
             before_closing(made)

@@ -123,7 +123,7 @@ class Collector(FlowSink):
             self.outlines.add(flow)
         pair = self.knowledge.learn(flow, self.intervals)
         pair.unshown += 1
-        tally.add(self.intervals, self.outcome, stalled)
+        tally.add(flow, self.intervals, self.outcome, stalled)
         if self.dots is not None:
             self.dots.add(flow, self.intervals)
         if flow.flags & FLAG_MISSED_BYTES != 0:

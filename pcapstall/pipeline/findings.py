@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pcapstall.core.frames import file_of
 from pcapstall.diagnose.capture_point import PointFinder
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.outcome import RACED, Outcome
@@ -47,6 +48,8 @@ class Findings:
         """Whether flows that neither stalled nor failed are shown."""
         self.unread = UnreadPackets()
         """Packets that may have held segments of the flows; to be set before `settle`."""
+        self.stepped_files: set[int] = set()
+        """Indexes of the captures whose clock was set, as stalls show; known when flows are settled."""
         self.straces = straces
         self.logs = logs
         self._collector = collector
@@ -109,9 +112,12 @@ class Findings:
             stalled = self._judge(flow)
             if stalled or self._outcome.failed or self._show_all:
                 self._flows.append(flow)
-                shown.add(self._intervals, self._outcome, stalled)
+                if stalled and self._is_made_by_capture(flow):
+                    shown.add_made_by_capture(flow, self._intervals, self._outcome)
+                else:
+                    shown.add(flow, self._intervals, self._outcome, stalled)
             else:
-                collector.counted.add(self._intervals, self._outcome, False)
+                collector.counted.add(flow, self._intervals, self._outcome, False)
                 if collector.dots is not None:
                     collector.dots.add(flow, self._intervals)
                 collector.knowledge.pair_of(flow).unshown += 1
@@ -162,6 +168,15 @@ class Findings:
             if flow.id == row:
                 return flow
         raise KeyError(row)
+
+    def _is_made_by_capture(self, flow: Flow) -> bool:
+        """Whether the stall of the flow judged last is the capture's own making."""
+        verdicts = self._verdicts
+        case = verdicts.case(flow, self._intervals, self._outcome, self._points.of_flow(flow))
+        reason = verdicts.of_capture(case)
+        if reason == "clock_step":
+            self.stepped_files.add(file_of(case.end_ref or case.start_ref))
+        return reason is not None
 
     def _judge(self, flow: Flow) -> bool:
         """Measure ``flow`` again, in the light of the others; whether it stalled."""

@@ -25,7 +25,9 @@ from pcapstall.diagnose.thresholds import (
     STALL_NAMES,
     SYN_SYNACK,
     SYNACK_ACK,
+    may_end_before,
 )
+from pcapstall.flows.flow import Flow
 
 
 class LengthTally:
@@ -47,9 +49,11 @@ class LengthTally:
         """Lengths by position in `NAMES`."""
         self.open: list[Lengths] = [Lengths() for _ in STALL_NAMES]
         """Those that were not seen to end, by position in `STALL_NAMES`."""
+        self.untrusted: list[int] = [0 for _ in NAMES]
+        """How many are in neither since they are the capture's own making, by position in `NAMES`."""
 
-    def add(self, intervals: Intervals, outcome: Outcome, stalled: bool) -> None:
-        """Count the flow that was measured and judged last."""
+    def add(self, flow: Flow, intervals: Intervals, outcome: Outcome, stalled: bool) -> None:
+        """Count ``flow``, which was measured and judged last."""
         self.flows += 1
         if stalled:
             self.stalled += 1
@@ -61,11 +65,23 @@ class LengthTally:
             self._established += 1
         else:
             self._count_outcome(outcome.tcp, outcome.tls, 1)
-        self._add_closed(intervals)
+        self._add_closed(flow, intervals)
         if intervals.has_open:
             self._add_open(intervals)
         elif not can_be_judged(intervals):
             self.unjudged += 1
+
+    def add_made_by_capture(self, flow: Flow, intervals: Intervals, outcome: Outcome) -> None:
+        """Count ``flow``, whose stall is the capture's own making: how long that was is in no list."""
+        which: i64 = intervals.stalled
+        closed = self.closed[which]
+        opened = self.open[which]
+        self.closed[which] = Lengths()
+        self.open[which] = Lengths()
+        self.add(flow, intervals, outcome, True)
+        self.closed[which] = closed
+        self.open[which] = opened
+        self.untrusted[which] += 1
 
     def flush(self) -> None:
         """Complete the outcomes."""
@@ -87,38 +103,53 @@ class LengthTally:
             self.tls_outcomes[name] = self.tls_outcomes.get(name, 0) + count
         for lengths, more in zip(self.closed + self.open, other.closed + other.open, strict=True):
             lengths.absorb(more)
+        for at, count in enumerate(other.untrusted):
+            self.untrusted[at] += count
 
     def _count_outcome(self, tcp: str, tls: str, count: i64) -> None:
         self.tcp_outcomes[tcp] = self.tcp_outcomes.get(tcp, 0) + count
         if tls != "":
             self.tls_outcomes[tls] = self.tls_outcomes.get(tls, 0) + count
 
-    def _add_closed(self, intervals: Intervals) -> None:
-        closed = self.closed
-        _append(closed[SYN_SYNACK], intervals.syn_synack)
-        _append(closed[SYNACK_ACK], intervals.synack_ack)
-        _append_signed(closed[ACK_CH], intervals.ack_ch)
-        _append(closed[CH_SPAN], intervals.ch_span)
-        _append(closed[CH_ACK], intervals.ch_ack)
-        _append(closed[CH_SH], intervals.ch_sh)
-        _append(closed[HRR_CH2], intervals.hrr_ch2)
-        _append(closed[CH2_SH], intervals.ch2_sh)
-        _append(closed[SH_CFIN], intervals.sh_cfin)
-        _append_signed(closed[CH_FIN], intervals.ch_fin)
-        _append_signed(closed[CH_CLOSE], intervals.ch_close)
-        _append_signed(closed[ACK_CLOSE], intervals.ack_close)
+    def _add_closed(self, flow: Flow, intervals: Intervals) -> None:
+        self._append(SYN_SYNACK, intervals.syn_synack, flow)
+        self._append(SYNACK_ACK, intervals.synack_ack, flow)
+        self._append(ACK_CH, intervals.ack_ch, flow)
+        self._append(CH_SPAN, intervals.ch_span, flow)
+        self._append(CH_ACK, intervals.ch_ack, flow)
+        self._append(CH_SH, intervals.ch_sh, flow)
+        self._append(HRR_CH2, intervals.hrr_ch2, flow)
+        self._append(CH2_SH, intervals.ch2_sh, flow)
+        self._append(SH_CFIN, intervals.sh_cfin, flow)
+        self._append(CH_FIN, intervals.ch_fin, flow)
+        self._append(CH_CLOSE, intervals.ch_close, flow)
+        self._append(ACK_CLOSE, intervals.ack_close, flow)
+
+    def _append(self, which: i64, ns: i64, flow: Flow) -> None:
+        if ns >= 0:
+            self.closed[which].append(ns)
+        elif ns != ABSENT:
+            if may_end_before(which, len(flow.syn_data) > 0):
+                self.closed[which].append(ns)
+            else:
+                self.untrusted[which] += 1
 
     def _add_open(self, intervals: Intervals) -> None:
-        opened = self.open
-        _append(opened[SYN_SYNACK], intervals.open_syn_synack)
-        _append(opened[SYNACK_ACK], intervals.open_synack_ack)
-        _append(opened[ACK_CH], intervals.open_ack_ch)
-        _append(opened[CH_SPAN], intervals.open_ch_span)
-        _append(opened[CH_ACK], intervals.open_ch_ack)
-        _append(opened[CH_SH], intervals.open_ch_sh)
-        _append(opened[HRR_CH2], intervals.open_hrr_ch2)
-        _append(opened[CH2_SH], intervals.open_ch2_sh)
-        _append(opened[SH_CFIN], intervals.open_sh_cfin)
+        self._append_open(SYN_SYNACK, intervals.open_syn_synack)
+        self._append_open(SYNACK_ACK, intervals.open_synack_ack)
+        self._append_open(ACK_CH, intervals.open_ack_ch)
+        self._append_open(CH_SPAN, intervals.open_ch_span)
+        self._append_open(CH_ACK, intervals.open_ch_ack)
+        self._append_open(CH_SH, intervals.open_ch_sh)
+        self._append_open(HRR_CH2, intervals.open_hrr_ch2)
+        self._append_open(CH2_SH, intervals.open_ch2_sh)
+        self._append_open(SH_CFIN, intervals.open_sh_cfin)
+
+    def _append_open(self, which: i64, ns: i64) -> None:
+        if ns >= 0:
+            self.open[which].append(ns)
+        elif ns != ABSENT:
+            self.untrusted[which] += 1
 
 
 def can_be_judged(intervals: Intervals) -> bool:
@@ -132,15 +163,3 @@ def can_be_judged(intervals: Intervals) -> bool:
         or intervals.ch2_sh != ABSENT
         or intervals.sh_cfin != ABSENT
     )
-
-
-def _append(lengths: Lengths, ns: i64) -> None:
-    """Of an interval whose end cannot lie before its beginning: a negative one is the doing of the capture's clock."""
-    if ns >= 0:
-        lengths.append(ns)
-
-
-def _append_signed(lengths: Lengths, ns: i64) -> None:
-    """Of one that may end before it begins: a ClientHello in the SYN does so, and a lifetime."""
-    if ns != ABSENT:
-        lengths.append(ns)

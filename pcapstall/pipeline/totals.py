@@ -23,6 +23,7 @@ def as_tally(counted: LengthTally, capture_points: Mapping[str, int]) -> Tally:
     tally.tcp_outcomes.update(counted.tcp_outcomes)
     tally.tls_outcomes.update(counted.tls_outcomes)
     tally.capture_points.update(capture_points)
+    tally.untrusted.update({name: count for name, count in zip(NAMES, counted.untrusted, strict=True) if count})
     tally.take_lengths(dict(zip(NAMES, counted.closed, strict=True)), dict(zip(STALL_NAMES, counted.open, strict=True)))
     return tally
 

@@ -3,7 +3,7 @@
 Losses and clock steps of the capture are said here and never taken for events of the network.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final
 
 from pcapstall.capture.info import CaptureInfo
@@ -16,7 +16,8 @@ from pcapstall.pipeline.unread_linktypes import unread_warnings
 from pcapstall.report.model import CaptureReport
 
 _LOOPBACK: Final = frozenset(("NULL", "LOOP"))
-_GRAVE: Final = frozenset(("packets_dropped", "clock_steps", "time_stamps"))
+CLOCK_STEPS: Final = "clock_steps"
+_GRAVE: Final = frozenset(("packets_dropped", CLOCK_STEPS, "time_stamps"))
 
 TRUSTWORTHY: Final = "trustworthy"
 BACKWARD_NS: Final = MS
@@ -80,12 +81,24 @@ def doubts(info: CaptureInfo, missed_flows: int) -> list[str]:
     if missed_flows:
         found.append("packets_missed")
     if info.clock.backward_max_ns > BACKWARD_NS or info.clock.forward:
-        found.append("clock_steps")
+        found.append(CLOCK_STEPS)
     if info.absurd_stamps or info.unstamped:
         found.append("time_stamps")
     if info.snaplen_cut:
         found.append("cut_packets")
     return found
+
+
+def with_steps(captures: Sequence[CaptureReport], stepped: Container[int]) -> list[CaptureReport]:
+    """``captures`` where stalls have shown that the clock of some, by their indexes, was set."""
+    return [
+        _with_doubt(capture, CLOCK_STEPS) if index in stepped else capture for index, capture in enumerate(captures)
+    ]
+
+
+def _with_doubt(capture: CaptureReport, doubt: str) -> CaptureReport:
+    known = [] if capture.trust == TRUSTWORTHY else capture.trust.split(", ")
+    return capture if doubt in known else capture._replace(trust=", ".join([*known, doubt]))
 
 
 def loopback_files(captures: Sequence[CaptureReport]) -> frozenset[int]:

@@ -12,7 +12,7 @@ from pcapstall.diagnose.case import Case, Surroundings
 from pcapstall.diagnose.clock_steps import Steps
 from pcapstall.diagnose.clocks import Clocks
 from pcapstall.diagnose.dns import DnsLog
-from pcapstall.diagnose.engine import Tried, diagnose, explain
+from pcapstall.diagnose.engine import Tried, diagnose, explain, made_by_capture
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.knowledge import Knowledge
 from pcapstall.diagnose.neighbours import Neighbours
@@ -59,6 +59,10 @@ class Verdicts:
     def case(self, flow: Flow, intervals: Intervals, outcome: Outcome, point: Point) -> Case:
         """``flow`` as the rules see it; ``intervals`` and ``outcome`` have measured and judged it last."""
         return Case(flow, intervals, outcome, point, self._surroundings)
+
+    def of_capture(self, case: Case) -> str | None:
+        """The reason of a stall that is the capture's own making; None for any other."""
+        return made_by_capture(case)
 
     def row(self, case: Case, t0_ns: int) -> FlowReport:
         """The row of a flow; ``t0_ns`` is the report's."""

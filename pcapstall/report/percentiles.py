@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from pcapstall.core.errors import UsageError
 from pcapstall.core.lengths import Lengths
+from pcapstall.diagnose.thresholds import NAMES, may_end_before
 from pcapstall.report.model import (
     INTERVALS,
     STALL_INTERVALS,
@@ -179,11 +180,11 @@ STALL_SET: Final = frozenset(STALL_INTERVALS)
 
 
 def is_untrusted(flow: FlowReport, name: str, length: int) -> bool:
-    """Whether a length is the capture's own making: it stalled for that, or ends before it begins. A ClientHello in the
-    SYN does so rightly, and so may a lifetime."""
+    """Whether a length is the capture's own making: it stalled for that, or ends before it begins, which
+    not every interval may."""
     if name == flow.stalled:
         return flow.cause == "capture"
-    return length < 0 and name in STALL_SET and not (name == "ack_ch" and flow.syn_data)
+    return length < 0 and not may_end_before(NAMES.index(name), bool(flow.syn_data))
 
 
 def _append(by_name: dict[str, Lengths], name: str, length: int) -> None:

@@ -169,6 +169,7 @@ LENGTHS_MS: dict[str, dict[int, dict[str, tuple[int, int]]]] = {
 
 MISSED = {"missed-by-capture/expected_server"}
 MISTRUSTED = {
+    "clock-set/expected": "clock_steps",
     **dict.fromkeys(("snaplen-96/expected", "snaplen-96/expected_server"), "cut_packets"),
     **dict.fromkeys(MISSED, "packets_missed"),
 }

@@ -24,6 +24,7 @@ from pcapstall.diagnose.rules.facts import late_hello, timer
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.verdict import (
     AWAIT_SERVER,
+    CAPTURE,
     CLIENT_KERNEL,
     CLIENT_PROCESS,
     HIGH,
@@ -74,6 +75,8 @@ def look(case: Case, match: Match, matching: Matching) -> Scene | None:
 def judge(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
     """``verdict``, which packets gave, in the light of the recorded ``scene``."""
     way = scene.match.way
+    if verdict.cause == CAPTURE:
+        return _as_it_was(verdict, way, "the stall is the capture's own making, whatever the process did")
     if case.stalled == "ack_ch" and not scene.match.end.sends_hello:
         answering = judge_answering(scene) if _is_awaited(verdict) else "it was not its turn"
         if isinstance(answering, str):

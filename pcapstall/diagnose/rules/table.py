@@ -25,9 +25,14 @@ from pcapstall.diagnose.thresholds import STALL_NAMES
 _ROUND_TRIPS: Final = ("syn_synack", "synack_ack", "ch_ack", "ch_sh", "hrr_ch2", "ch2_sh", "sh_cfin")
 _TURNS: Final = (*HELLO_WAIT, *ANSWER_WAIT, "sh_cfin")
 
-RULES: Final[tuple[Rule, ...]] = (
+BY_CAPTURE: Final[tuple[Rule, ...]] = (
     Rule("clock_step", STALL_NAMES, windows.clock_step),
     Rule("missed_by_capture", STALL_NAMES, windows.missed_by_capture),
+)
+"""Those that lay a stall on the capture itself. They come before all others, which believe it."""
+
+RULES: Final[tuple[Rule, ...]] = (
+    *BY_CAPTURE,
     Rule("high_rtt", _ROUND_TRIPS, slow_path.high_rtt),
     # the TCP handshake
     Rule("syn_ack_loss", ("syn_synack",), handshake.syn_ack_loss),
