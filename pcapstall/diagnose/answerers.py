@@ -4,7 +4,6 @@ Servers of very different networks are not all near, nor the same number of rout
 soon and with the same TTL, a "server" is whoever answers there. What that means for a verdict is not decided here.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import ip_address
@@ -40,27 +39,15 @@ class Answerers:
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
+        self._of_client: dict[bytes, dict[bytes, Answerer]] = {}
+        """Of the clients that were asked about: who answers for which of their servers."""
 
     def of(self, key: bytes) -> Answerer | None:
         """Who answers for the server of a `client_key`, and for most others of that client's; None for the server."""
-        alike = self._servers_of.get(client_address(key), {})
-        for answerer, servers in self._answerers(alike):
-            if server_address(key) in servers:
-                return answerer
-        return None
-
-    def _answerers(self, servers: dict[bytes, Pair]) -> Iterator[tuple[Answerer, dict[bytes, Pair]]]:
-        """Each of one client's, with the servers that it answers for."""
-        for ttl in {int(pair.server_ttl) for pair in servers.values()}:
-            alike = {server: pair for server, pair in servers.items() if pair.server_ttl == ttl}
-            networks = {_network(server) for server in alike if ip_address(server).is_global}
-            longest_ns = max(int(pair.syn_synack_ns) for pair in alike.values())
-            if (
-                len(networks) >= NETWORKS_MIN
-                and longest_ns <= NEAR_NS
-                and 100 * len(alike) >= _MOST_PERCENT * len(servers)
-            ):
-                yield Answerer(len(alike), len(networks), ttl, longest_ns), alike
+        client = client_address(key)
+        if client not in self._of_client:
+            self._of_client[client] = _answerers(self._servers_of.get(client, {}))
+        return self._of_client[client].get(server_address(key))
 
     @cached_property
     def _servers_of(self) -> dict[bytes, dict[bytes, Pair]]:
@@ -71,6 +58,22 @@ class Answerers:
                 half = len(hosts) // 2
                 found.setdefault(hosts[:half], {})[hosts[half:]] = pair
         return found
+
+
+def _answerers(servers: dict[bytes, Pair]) -> dict[bytes, Answerer]:
+    """Who answers for which of one client's servers."""
+    alike: dict[int, list[bytes]] = {}
+    for server, pair in servers.items():
+        alike.setdefault(int(pair.server_ttl), []).append(server)
+    found: dict[bytes, Answerer] = {}
+    for ttl, group in alike.items():
+        if 100 * len(group) < _MOST_PERCENT * len(servers):
+            continue
+        longest_ns = max(int(servers[server].syn_synack_ns) for server in group)
+        networks = {_network(server) for server in group if ip_address(server).is_global}
+        if longest_ns <= NEAR_NS and len(networks) >= NETWORKS_MIN:
+            found |= dict.fromkeys(group, Answerer(len(group), len(networks), ttl, longest_ns))
+    return found
 
 
 def _is_at_server(pair: Pair) -> bool:

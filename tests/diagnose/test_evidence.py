@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 from test_verdicts import slow_server
 from wire_support import ACK, FIN, HELLO, MS, PSH, RST, SECOND, SYN, Road, flows_of, follow, merged, reports
 
+from pcapstall.diagnose import answerers
 from pcapstall.diagnose.dns import DnsLog, query_name
 from pcapstall.diagnose.ip_ids import IdCount
 from pcapstall.diagnose.neighbours import Neighbours
+from pcapstall.diagnose.pairs import Pair
 from pcapstall.diagnose.races import Races
 from pcapstall.diagnose.segments import History, Seg
 from pcapstall.diagnose.split import split
@@ -334,6 +336,21 @@ def through_proxy(servers: int = 6, *, last_ttl: int = 64, network: int = 20) ->
     for sent in roads[-1].sent:
         sent.ttl = 64 if sent.from_client else last_ttl
     return reports(merged(*(road.captured("client") for road in roads)))
+
+
+def test_who_answers_is_found_once_for_each_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be as many servers as stalls."""
+    looked: list[int] = []
+
+    def look(servers: dict[bytes, Pair]) -> dict[bytes, answerers.Answerer]:
+        looked.append(len(servers))
+        return found(servers)
+
+    found = answerers._answerers
+    monkeypatch.setattr(answerers, "_answerers", look)
+    slow = [slow_server(server=bytes([20 + k, 0, 2, 1]), counts_ids=False) for k in range(5)]
+    assert [row.cause for row in reports(merged(*(road.captured("client") for road in slow)))] == ["unknown"] * 5
+    assert looked == [5]
 
 
 def test_who_answers_for_every_server_is_none_of_them() -> None:
