@@ -18,6 +18,8 @@ SHARE: Final = 16
 HALF_OPEN_NS: Final = 240_000_000_000
 """Whoever was not answered for so long has given up: the last of Linux's repeated SYNs comes 64 s after the one before,
 and others wait twice as long."""
+LINGER_NS: Final = 1_000_000_000
+"""How long both sides of a flow must have been done before it is forgotten, if nobody wants to see it."""
 
 
 def longest_idle(flows: Iterable[Flow], live: i64, now_ns: i64) -> list[Flow]:

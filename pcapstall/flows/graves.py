@@ -7,7 +7,7 @@ ports, even one whose SYN was not captured, has numbers that the buried connecti
 from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.core.seq import seq_diff, to_offset
-from pcapstall.flows.bounds import is_within
+from pcapstall.flows.bounds import LINGER_NS, is_within
 from pcapstall.flows.flow import CLOSING, Flow, HalfFlow
 from pcapstall.flows.keys import shared_key_of
 from pcapstall.flows.oddities import UNSEEN_LEN, known_end
@@ -114,6 +114,16 @@ def is_reuse(half: HalfFlow, segment: Segment) -> bool:
         if flow.state != CLOSING or half.base_seq < 0 or segment.ack == half.peer.base_seq:
             return False
     if half.base_seq >= 0:
-        return seq_diff(segment.seq + 1, half.base_seq) != 0
+        return seq_diff(segment.seq + 1, half.base_seq) != 0 or _is_played_again(flow, segment.ts_ns)
     # Nothing of this side so far: a simultaneous open, if the other side's SYN is still unanswered.
     return flow.syn_ref == 0 or flow.syn_ack_ref != 0 or half.peer.rst_ref != 0
+
+
+def _is_played_again(flow: Flow, ts_ns: i64) -> bool:
+    """Whether a SYN of ``flow`` at ``ts_ns`` is no repetition: the connection came about and was over for a while.
+
+    So it is with replayed traffic and captures that were appended to each other. A flow that nobody wants is forgotten
+    by then, and one that is shown must count the same.
+    """
+    age_ns: i64 = ts_ns - flow.last_ns
+    return flow.state == CLOSING and flow.ack_ref != 0 and (age_ns >= LINGER_NS or age_ns <= -LINGER_NS)

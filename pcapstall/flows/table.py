@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from pcapstall.flows.bounds import given_up, is_within, longest_idle, silent
+from pcapstall.flows.bounds import LINGER_NS, given_up, is_within, longest_idle, silent
 from pcapstall.flows.flow import (
     CLOSING,
     FLAG_CLOSED_EARLY,
@@ -38,9 +38,6 @@ QUIET_NS: Final = 120_000_000_000
 """How long both sides must have been done before a flow is handed on: twice the usual TIME-WAIT."""
 SWEPT_A_LOOK: Final = 4096
 """Flows looked at for half-open ones, on average over the looks for flows that are done."""
-LINGER_NS: Final = 1_000_000_000
-"""How long they must have been done before a flow that nobody wants to see is forgotten."""
-
 
 ICMP_ERRORS_MAX: Final = 64
 """ICMP errors kept of one flow."""

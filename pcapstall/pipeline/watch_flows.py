@@ -15,10 +15,10 @@ from pcapstall.diagnose.outcome import RACED, Outcome
 from pcapstall.diagnose.pending import Pending
 from pcapstall.diagnose.thresholds import NAMES, NONE, SYN_SYNACK, Thresholds
 from pcapstall.flows.begun import begun_hello
-from pcapstall.flows.bounds import is_half_open
+from pcapstall.flows.bounds import LINGER_NS, is_half_open
 from pcapstall.flows.flow import HANDED_ON, LIVE, NEVER, Flow
 from pcapstall.flows.queue import Queue
-from pcapstall.flows.table import LINGER_NS, FlowSink
+from pcapstall.flows.table import FlowSink
 from pcapstall.pipeline.collect import can_stall, watched_until
 from pcapstall.pipeline.watch_story import ENDED, FAILED, STALLED, WENT_ON, Story, Teller, is_closed, point_out
 
