@@ -50,7 +50,7 @@ def program(before: str, *arguments: str, **environment: str) -> subprocess.Comp
 
 
 EARLY = ("pcapstall.cli", "pcapstall.cli.main", "click", "click.core", "pcapstall.core.errors")
-LATE = ("pcapstall.cli.report_command", "pcapstall.pipeline", "pcapstall.flows.table", "pcapstall.report.to_table")
+LATE = ("pcapstall.cli.report_command", "pcapstall.pipeline", "pcapstall.pipeline.follow", "pcapstall.report.to_table")
 
 
 @pytest.mark.parametrize("name", [*EARLY, *LATE])
@@ -59,7 +59,7 @@ def test_ctrl_c_while_modules_are_imported(name: str) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"")
 
 
-@pytest.mark.parametrize("name", ["click", "pcapstall.flows.table"])
+@pytest.mark.parametrize("name", ["click", "pcapstall.pipeline.follow"])
 def test_sigterm_while_modules_are_imported(name: str) -> None:
     ended = program(AT_IMPORT.format(name=name, number="SIGTERM"))
     assert (ended.returncode, ended.stdout, ended.stderr) == (-15, b"", b"")
@@ -130,7 +130,7 @@ def test_a_capture_in_which_nothing_stalled_is_told_of_by_few_modules() -> None:
     command = [sys.executable, "-X", "importtime", "-m", "pcapstall", "report", HEALTHY]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stderr
     imported = {line.rpartition("|")[2].strip() for line in told.splitlines()}
-    assert "pcapstall.flows.table" in imported
+    assert "pcapstall.pipeline.follow" in imported
     assert {name for name in imported if name.startswith(NOT_NEEDED)} == set()
 
 
