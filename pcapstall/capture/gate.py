@@ -5,7 +5,6 @@ numbers. What is read, and how the processes are started, is not known here.
 """
 
 import mmap
-import os
 import struct
 import time
 from collections.abc import Callable, Mapping
@@ -18,8 +17,8 @@ _SLOT: Final = struct.Struct("<q")
 _ORDER_AT: Final = 0
 _LIMIT_AT: Final = 1
 _FIRST_AT: Final = 2
-_RUN: Final = 0
 _PAUSE: Final = 1
+"""An order of 0, which is what a page begins with, is none."""
 _GO_ON: Final = 2
 """To the limit."""
 _NAP_S: Final = 0.001
@@ -79,8 +78,8 @@ class Board:
 class Gate:
     """The one of the process with ``index``; that of the process with 0 decides where all stop.
 
-    ``is_over(other)`` tells it which of the others will ask for nothing any more; in the others it is called with 0 and
-    tells whether there is nobody left to work for.
+    ``is_over(other)`` tells it which of the others will ask for nothing any more. The others call it with 0 while they
+    wait for what it decides: when that one is gone it is to end the process, or to raise.
     """
 
     def __init__(self, board: Board, index: int, is_over: Callable[[int], bool]) -> None:
@@ -99,12 +98,13 @@ class Gate:
         board = self._board
         self._asked += 1
         board.note_asked(self._index, self._asked)
+        if stop.count > 1:
+            raise KeyboardInterrupt
         if stop.count and not self._index:
             self._decide(stop)
         while board[_ORDER_AT] == _PAUSE:
             board.note_waiting(self._index, True)
-            if self._index and self._is_over(0):
-                os._exit(1)
+            self._is_over(0)
             time.sleep(_NAP_S)
         board.note_waiting(self._index, False)
         if board[_ORDER_AT] == _GO_ON and self._asked > board[_LIMIT_AT]:
@@ -116,8 +116,6 @@ class Gate:
     def _decide(self, stop: "Stop") -> None:
         """Let all go on to where the first of them is now, and no further."""
         board = self._board
-        if stop.count > 1:
-            raise KeyboardInterrupt
         if board[_ORDER_AT] == _GO_ON:
             return
         board[_ORDER_AT] = _PAUSE

@@ -5,8 +5,9 @@ Tells only what happened. Which error has which exit code is `main`'s.
 
 import os
 import sys
+import warnings
 from types import TracebackType
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TextIO
 
 from pcapstall.cli import destination
 from pcapstall.cli.stages import stages
@@ -20,6 +21,25 @@ FAULT: Final = 70
 def wanted() -> bool:
     """Whether the user asked for more than sentences."""
     return os.environ.get(VARIABLE, "") not in ("", "0")
+
+
+def hear_warnings() -> None:
+    """Let what pcapstall warns Python of be a line on standard error; with --debug also what cost nothing but time."""
+    others = warnings.showwarning
+
+    def tell(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int,
+        file: TextIO | None = None, line: str | None = None,
+    ) -> None:  # fmt: skip
+        if category.__module__.partition(".")[0] != "pcapstall":
+            others(message, category, filename, lineno, file, line)
+        elif wanted():
+            destination.say(f"debug: {message}\n{getattr(message, 'trace', '')}".rstrip())
+        elif not issubclass(category, ResourceWarning):
+            destination.say(str(message))
+
+    warnings.showwarning = tell
+    warnings.filterwarnings("always", category=ResourceWarning, module=r"pcapstall\.")
 
 
 def show_traceback(error: BaseException) -> None:

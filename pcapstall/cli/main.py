@@ -135,6 +135,7 @@ root.params.append(_debug_option(hidden=False))
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     destination.write_any_text()
+    debugging.hear_warnings()
     stages("starting")
     code = _guarded(sys.argv[1:] if arguments is None else arguments)
     if debugging.wanted():

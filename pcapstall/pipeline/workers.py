@@ -1,19 +1,23 @@
 """Several processes of this host, each of which follows a share of the flows; and when that pays.
 
-This process follows one share itself, and any whose worker did not come to its end: one that was killed costs time and
-nothing else. The workers are forked, so that they have everything loaded; each opens the files anew.
+This process follows one share itself, and any whose worker did not come to its end: that costs time and nothing else,
+but it is told as a warning of Python's. The workers are forked, so that they have everything loaded; each opens the
+files anew.
 """
 
 import os
 import pickle
+import select
 import signal
+import warnings
 from collections.abc import Sequence
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from pcapstall.capture.captures import Captures, open_captures
 from pcapstall.capture.gate import Board, Gate
 from pcapstall.capture.remote import is_url
 from pcapstall.capture.source import Stop
+from pcapstall.core.errors import PcapstallError
 from pcapstall.core.garbage import without_garbage
 from pcapstall.pipeline.scan import Listener, Scan
 from pcapstall.pipeline.share_result import ShareResult, packed
@@ -22,6 +26,36 @@ from pcapstall.pipeline.shares import Wanted, follow_share
 JOBS_MAX: Final = 8
 """Each reads everything, so that many more would only read."""
 _READ_LEN: Final = 1 << 20
+_LOOK_MS: Final = 500
+"""A signal may come just before the waiting begins; so late it is heard then."""
+
+# How a worker's process ends.
+_TOLD: Final = 0
+_FAILED: Final = 1
+"""And it has told why."""
+_SILENT: Final = 2
+
+
+class ShareRedone(ResourceWarning):
+    """A worker was ended, or lacked something; its share was followed by the first process."""
+
+
+class WorkerFault(RuntimeWarning):
+    """A worker met a fault of pcapstall's own; the share was followed by the first process all the same."""
+
+    def __init__(self, message: str, trace: str) -> None:
+        super().__init__(message)
+        self.trace = trace
+        """The traceback, in the worker."""
+
+
+class Failure(NamedTuple):
+    """What a worker says that could not do it."""
+
+    why: str
+    """In a line."""
+    trace: str
+    """The traceback of a fault of pcapstall's own; empty for what may happen to anybody."""
 
 
 def why_alone(captures: Captures) -> str:
@@ -48,9 +82,8 @@ class Workers:
         self._board = Board(wanted.shares, sizes)
         self._running: dict[int, tuple[int, int]] = {}
         """By index: process and the pipe that brings its result."""
-        self._ended: set[int] = set()
-        self.alone: list[int] = []
-        """Those whose share had to be followed here."""
+        self._ended: dict[int, int] = {}
+        """By index, how: an exit code, or a signal's number below 0."""
         for index in range(1, wanted.shares):
             self._start(index)
 
@@ -62,11 +95,11 @@ class Workers:
         """What came of all shares but that of this process, which has read its own to the end."""
         found: list[ShareResult] = []
         for index in range(1, self._wanted.shares):
-            result = self._result_of(index, stop)
-            if result is None:
-                self.alone.append(index)
-                result = self._follow_here(index)
-            found.append(result)
+            told = self._told_by(index, stop)
+            if isinstance(told, Failure):
+                self._warn(index, told)
+                told = self._follow_here(index, stop)
+            found.append(told)
         return found
 
     def close(self) -> None:
@@ -83,11 +116,15 @@ class Workers:
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            code = 1
+            code = _SILENT
             try:
                 os.close(read_fd)
-                _work(self._paths, self._wanted, index, self._board, parent, write_fd)
-                code = 0
+                _write(write_fd, _work(self._paths, self._wanted, index, self._board, parent))
+                code = _TOLD
+            except BaseException as error:
+                _write(write_fd, pickle.dumps(_failure(error)))
+                code = _FAILED
+                raise
             finally:
                 # Whatever happened: this is not the program, and nothing of it may be written or removed from here.
                 os._exit(code)
@@ -99,39 +136,50 @@ class Workers:
         if index not in self._ended and self._board.is_done(index):
             return True
         if index not in self._ended:
-            pid, _ = os.waitpid(self._running[index][0], os.WNOHANG)
+            pid, status = os.waitpid(self._running[index][0], os.WNOHANG)
             if pid:
-                self._ended.add(index)
+                self._ended[index] = os.waitstatus_to_exitcode(status)
         return index in self._ended
 
-    def _result_of(self, index: int, stop: Stop) -> ShareResult | None:
-        """What a worker has to tell; None when it was ended before that."""
-        _, read_fd = self._running[index]
+    def _told_by(self, index: int, stop: Stop) -> ShareResult | Failure:
+        """What a worker has to tell. KeyboardInterrupt when asked for the end twice, however long it takes."""
+        pid, read_fd = self._running[index]
+        poll = select.poll()
+        poll.register(read_fd, select.POLLIN)
+        poll.register(stop.wake_fd(), select.POLLIN)
         parts: list[bytes] = []
-        while part := os.read(read_fd, _READ_LEN):
-            parts.append(part)
+        while not parts or parts[-1]:
             if stop.count > 1:
                 raise KeyboardInterrupt
-        pid = self._running[index][0]
+            ready = [fd for fd, _ in poll.poll(_LOOK_MS)]
+            if read_fd in ready:
+                parts.append(os.read(read_fd, _READ_LEN))
+            elif ready:
+                stop.drain()
         if index not in self._ended:
-            os.waitpid(pid, 0)
-            self._ended.add(index)
-        try:
-            found: ShareResult = pickle.loads(b"".join(parts))
-        except (EOFError, pickle.UnpicklingError):
-            return None
-        return found
+            _, status = os.waitpid(pid, 0)
+            self._ended[index] = os.waitstatus_to_exitcode(status)
+        code = self._ended[index]
+        if code not in (_TOLD, _FAILED):
+            return Failure(f"was ended by signal {-code}" if code < 0 else "ended without a word", "")
+        told: ShareResult | Failure = pickle.loads(b"".join(parts))
+        return told
 
-    def _follow_here(self, index: int) -> ShareResult:
-        stop = Stop()
+    def _warn(self, index: int, failure: Failure) -> None:
+        said = f"process {index + 1} of {self._wanted.shares} {failure.why}; the first one did its share"
+        warnings.warn(WorkerFault(said, failure.trace) if failure.trace else ShareRedone(said), stacklevel=1)
+
+    def _follow_here(self, index: int, stop: Stop) -> ShareResult:
+        """Read it all again; that is to the end, or to where all had stopped."""
         self._board.restart(index)
-        stop.gate = Gate(self._board, index, lambda _leader: False)
+        own, stop.gate = stop.gate, Gate(self._board, index, lambda _leader: False)
         captures = open_captures(self._paths, stop)
         try:
             with without_garbage():
                 return follow_share(captures, self._wanted, index, Listener())[0]
         finally:
             captures.close()
+            stop.gate = own
 
 
 class _Orphan(Listener):
@@ -143,24 +191,43 @@ class _Orphan(Listener):
 
     def progress(self, now_ns: int) -> None:
         """Reading goes on, if there is anybody to tell of it."""
+        self.is_over(0)
+
+    def is_over(self, _leader: int) -> bool:
+        """Ends this process when nobody is left to work for."""
         if os.getppid() != self._parent:
-            os._exit(1)
+            os._exit(_SILENT)
+        return False
 
 
-def _work(paths: list[str], wanted: Wanted, index: int, board: Board, parent: int, write_fd: int) -> None:
+def _work(paths: list[str], wanted: Wanted, index: int, board: Board, parent: int) -> bytes:
     """All that a worker does. Whoever hits Ctrl-C means the program: its first process tells where to stop."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    orphan = _Orphan(parent)
     stop = Stop()
-    stop.gate = Gate(board, index, lambda _leader: os.getppid() != parent)
+    stop.gate = Gate(board, index, orphan.is_over)
     captures = open_captures(paths, stop)
     with without_garbage():
-        result, _ = follow_share(captures, wanted, index, _Orphan(parent))
+        result, _ = follow_share(captures, wanted, index, orphan)
         board.note_done(index)
-        told = pickle.dumps(packed(result), pickle.HIGHEST_PROTOCOL)
+        return pickle.dumps(packed(result), pickle.HIGHEST_PROTOCOL)
+
+
+def _failure(error: BaseException) -> Failure:
+    """What is told of ``error``."""
+    import traceback
+
+    said = "".join(traceback.format_exception_only(error)).strip()
+    if isinstance(error, (PcapstallError, OSError, MemoryError)):
+        return Failure(f"failed ({said})", "")
+    return Failure(f"failed, a fault of pcapstall ({said})", "".join(traceback.format_exception(error)).rstrip())
+
+
+def _write(fd: int, told: bytes) -> None:
     view = memoryview(told)
     while view:
-        view = view[os.write(write_fd, view) :]
+        view = view[os.write(fd, view) :]
 
 
 class Reading:

@@ -1,11 +1,12 @@
 """Workers that end before their time, a program that is to stop, and nothing left running."""
 
-import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from shares_support import PACKETS, cut_after, report, told
 
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
+from pcapstall.cli.terminal import ctrl_c_stops
 from pcapstall.pipeline import Analysis, Options, analyse, workers
+from pcapstall.pipeline.workers import ShareRedone, WorkerFault
 
 
 def assert_no_child_is_left() -> None:
@@ -28,9 +31,9 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     follow = workers.Workers._follow_here
 
-    def note(self: workers.Workers, index: int) -> Any:
+    def note(self: workers.Workers, index: int, stop: Stop) -> Any:
         found.append(index)
-        return follow(self, index)
+        return follow(self, index, stop)
 
     monkeypatch.setattr(workers.Workers, "_follow_here", note)
     return found
@@ -43,22 +46,89 @@ def test_a_worker_that_is_killed_in_the_middle(
         os.kill(os.getpid(), signal.SIGKILL)
 
     monkeypatch.setattr(workers._Orphan, "progress", killed)
-    assert told(report(traffic, jobs=3)) == told(report(traffic))
+    with pytest.warns(ShareRedone, match=r"process \d of 3 was ended by signal 9; the first one did its share"):
+        several = report(traffic, jobs=3)
+    assert told(several) == told(report(traffic))
     assert alone == [1, 2]
     assert_no_child_is_left()
 
 
-def test_a_worker_that_fails(
-    traffic: Path, alone: list[int], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def fail_with(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def failing(self: Any, now_ns: int) -> None:
-        raise MemoryError
+        raise error
 
     monkeypatch.setattr(workers._Orphan, "progress", failing)
-    assert told(report(traffic, jobs=2)) == told(report(traffic))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(MemoryError(), "MemoryError"), (OSError(24, "Too many open files"), r"OSError: \[Errno 24\] Too")],
+)
+def test_a_worker_that_lacks_something(
+    traffic: Path, alone: list[int], monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+) -> None:
+    fail_with(monkeypatch, error)
+    with pytest.warns(ShareRedone, match=rf"process 2 of 2 failed \({said}"):
+        several = report(traffic, jobs=2)
+    assert told(several) == told(report(traffic))
+    assert alone == [1]
+    assert_no_child_is_left()
+
+
+def test_a_fault_of_our_own_in_a_worker_is_said(
+    traffic: Path, alone: list[int], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fail_with(monkeypatch, IndexError("no such look"))
+    with pytest.warns(WorkerFault, match=r"a fault of pcapstall \(IndexError: no such look\)") as warned:
+        several = report(traffic, jobs=2)
+    (warning,) = warned
+    assert isinstance(warning.message, WorkerFault)
+    assert "test_workers.py" in warning.message.trace
+    assert told(several) == told(report(traffic))
     assert alone == [1]
     assert capfd.readouterr() == ("", "")
     assert_no_child_is_left()
+
+
+def test_without_somebody_who_expects_it_a_fault_ends_the_test(traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(monkeypatch, IndexError("no such look"))
+    with pytest.raises(WorkerFault):
+        report(traffic, jobs=2)
+    assert_no_child_is_left()
+
+
+FAILING = """
+import sys
+from pcapstall.__main__ import main
+from pcapstall.pipeline import workers
+
+def failing(self, now_ns):
+    raise {error}
+
+workers._Orphan.progress = failing
+sys.argv = ["pcapstall", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "debug", "said", "more"),
+    [
+        ("MemoryError", False, "", False),
+        ("MemoryError", True, "pcapstall: debug: process 2 of 2 failed (MemoryError); the first one did", False),
+        ("KeyError(7)", False, "pcapstall: process 2 of 2 failed, a fault of pcapstall (KeyError: 7)", False),
+        ("KeyError(7)", True, "pcapstall: debug: process 2 of 2 failed, a fault of pcapstall (KeyError: 7)", True),
+    ],
+)
+def test_what_the_program_says_of_it(traffic: Path, error: str, debug: bool, said: str, more: bool) -> None:
+    options = ["--debug"] if debug else []
+    ended = subprocess.run(
+        [sys.executable, "-c", FAILING.format(error=error), "report", *options, "--jobs", "2", str(traffic)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0
+    assert (said in ended.stderr) if said else (ended.stderr == "")
+    assert ("Traceback" in ended.stderr) == more
 
 
 def test_a_worker_that_is_killed_while_it_tells(
@@ -75,7 +145,9 @@ def test_a_worker_that_is_killed_while_it_tells(
         return 0
 
     monkeypatch.setattr(os, "write", half)
-    assert told(report(traffic, jobs=2)) == told(report(traffic))
+    with pytest.warns(ShareRedone, match="was ended by signal 9"):
+        several = report(traffic, jobs=2)
+    assert told(several) == told(report(traffic))
     assert alone == [1]
     assert_no_child_is_left()
 
@@ -99,9 +171,7 @@ def stopped_after(path: Path, jobs: int, calls: int) -> Analysis:
 def test_all_stop_at_the_same_packet(tmp_path: Path, traffic: Path, jobs: int, calls: int) -> None:
     several = stopped_after(traffic, jobs, calls)
     packets = several.captures[0].packets
-    if packets == 0:
-        assert calls == 1
-        return
+    assert packets > 0 or calls == 1  # the first call is before the first packet
     alone = report(cut_after(traffic, packets, tmp_path / "part.pcap"), all_flows=True)
     assert [flow._replace(verdict=None) for flow in several.flows] == [
         flow._replace(verdict=None) for flow in alone.flows
@@ -115,7 +185,8 @@ def test_a_killed_worker_s_share_stops_where_the_others_did(
     tmp_path: Path, traffic: Path, alone: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers._Orphan, "progress", lambda _self, _now_ns: os.kill(os.getpid(), signal.SIGKILL))
-    several = stopped_after(traffic, 2, 3)
+    with pytest.warns(ShareRedone):
+        several = stopped_after(traffic, 2, 3)
     assert alone == [1]
     part = cut_after(traffic, several.captures[0].packets, tmp_path / "part.pcap")
     assert several.totals == report(part, all_flows=True).totals
@@ -133,65 +204,163 @@ def test_stopped_twice(traffic: Path) -> None:
     assert_no_child_is_left()
 
 
-@pytest.fixture
-def large(tmp_path: Path, traffic: Path) -> Path:
-    """The same traffic again and again: longer to read than any test waits."""
-    data = traffic.read_bytes()
-    path = tmp_path / "large.pcap"
-    with path.open("wb") as out:
-        out.write(data)
-        for _ in range(40):
-            out.write(data[24:])
-    return path
+def wait_until(holds: Callable[[], bool]) -> None:
+    patience = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < patience
+        time.sleep(0.01)
+
+
+def is_asleep(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+
+class TestASlowWorker:
+    """It has followed its share and takes very long to tell, while the first process waits for it."""
+
+    @pytest.fixture
+    def slow(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+        """Lets the worker send so many signals to the first process as soon as that one waits."""
+        flag = tmp_path / "waits"
+        results, pack, parent = workers.Workers.results, workers.packed, os.getpid()
+
+        def waiting(self: workers.Workers, stop: Stop) -> Any:
+            flag.touch()
+            return results(self, stop)
+
+        def make(signals: int) -> None:
+            def packing(result: Any) -> Any:
+                wait_until(flag.exists)
+                for _ in range(signals):
+                    wait_until(lambda: is_asleep(parent))
+                    os.kill(parent, signal.SIGINT)
+                    time.sleep(0.1)  # two of them at once are one
+                if signals > 1:
+                    time.sleep(20)
+                return pack(result)
+
+            monkeypatch.setattr(workers.Workers, "results", waiting)
+            monkeypatch.setattr(workers, "packed", packing)
+
+        return make
+
+    def test_asked_twice_the_program_ends_at_once(self, traffic: Path, slow: Callable[[int], None]) -> None:
+        slow(2)
+        began = time.monotonic()
+        with ctrl_c_stops() as stop, pytest.raises(KeyboardInterrupt):
+            analyse([str(traffic)], Options(jobs=2), stop=stop)
+        assert time.monotonic() - began < 15
+        assert_no_child_is_left()
+
+    def test_asked_once_what_was_read_is_reported(self, traffic: Path, slow: Callable[[int], None]) -> None:
+        """The first process has read everything, and so the other one was to do as well."""
+        slow(1)
+        with ctrl_c_stops() as stop:
+            several = analyse([str(traffic)], Options(jobs=2), stop=stop)
+        assert stop.count == 1
+        assert told(several) == told(report(traffic))
+
+
+def test_asked_twice_while_the_first_process_follows_a_lost_share(
+    traffic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = Stop()
+    follow = workers.Workers._follow_here
+
+    def asked(self: workers.Workers, *arguments: Any) -> Any:
+        stop.throw()
+        stop.throw()
+        return follow(self, *arguments)
+
+    monkeypatch.setattr(workers._Orphan, "progress", lambda _self, _now_ns: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(workers.Workers, "_follow_here", asked)
+    with pytest.warns(ShareRedone), pytest.raises(KeyboardInterrupt):
+        analyse([str(traffic)], Options(jobs=2), stop=stop)
+    assert_no_child_is_left()
 
 
 class TestCommand:
     """The program in a process of its own; Ctrl-C goes to its workers as well."""
 
-    @staticmethod
-    def start(path: Path, *options: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [sys.executable, "-m", "pcapstall", "report", "-f", "json", *options, str(path)],
+    HELD = """
+import os, sys, time
+from pcapstall.__main__ import main
+from pcapstall.pipeline import follow, workers
+
+folder, endless = sys.argv.pop(1), sys.argv.pop(1)
+calls = 0
+look = follow._Ears.progress
+
+def held(self, now_ns):
+    # In the middle of the capture the first process waits for the test to do what it wants to do then.
+    global calls
+    calls += 1
+    if calls == 3:
+        open(folder + "/reads", "x").close()
+        while not os.path.exists(folder + "/go-on"):
+            time.sleep(0.01)
+    look(self, now_ns)
+
+def in_circles(self, now_ns):
+    while True:
+        is_left(self, now_ns)
+        time.sleep(0.01)
+
+follow._Ears.progress = held
+if endless:
+    is_left = workers._Orphan.progress
+    workers._Orphan.progress = in_circles
+sys.argv[0] = "pcapstall"
+main()
+"""
+
+    def start(self, folder: Path, path: Path, endless: str = "") -> "subprocess.Popen[str]":
+        """The program, when it has read a part of ``path``; ``endless`` workers never come to an end of theirs."""
+        process = subprocess.Popen(
+            [sys.executable, "-c", self.HELD, str(folder), endless, "report", "-f", "json", "--jobs", "3", str(path)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
+        wait_until((folder / "reads").exists)
+        return process
 
-    @staticmethod
-    def wait_for_workers(process: "subprocess.Popen[str]") -> None:
-        """Until it has started them, or is over."""
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        patience = time.monotonic() + 30
-        while process.poll() is None and not children.read_text() and time.monotonic() < patience:
-            time.sleep(0.01)
-        time.sleep(0.1)
-
-    def test_ctrl_c_reports_what_was_read(self, large: Path) -> None:
-        process = self.start(large, "--jobs", "2")
-        self.wait_for_workers(process)
-        with contextlib.suppress(ProcessLookupError):  # so fast that it is over
-            os.killpg(process.pid, signal.SIGINT)
+    def test_ctrl_c_reports_what_was_read(self, tmp_path: Path, traffic: Path) -> None:
+        process = self.start(tmp_path, traffic)
+        os.killpg(process.pid, signal.SIGINT)
+        (tmp_path / "go-on").touch()
         out, err = process.communicate(timeout=60)
-        assert "Traceback" not in err
-        if process.returncode == 130:
-            assert not out  # so early that nothing had been read
-        else:
-            assert process.returncode == 0
-            assert '"flows"' in out
+        assert process.returncode == 0
+        assert err == ""
+        said = json.loads(out)
+        assert said["flows"]
+        assert 0 < said["captures"][0]["packets"] <= PACKETS
         with pytest.raises(ProcessLookupError):
             os.killpg(process.pid, 0)
 
-    def test_workers_end_with_the_program(self, large: Path) -> None:
-        process = self.start(large, "--jobs", "3")
-        self.wait_for_workers(process)
+    def test_ctrl_c_twice_ends_it_with_nothing(self, tmp_path: Path, traffic: Path) -> None:
+        process = self.start(tmp_path, traffic)
+        for _ in range(2):
+            os.killpg(process.pid, signal.SIGINT)
+            wait_until(lambda: "SigPnd:\t0000000000000000" in Path(f"/proc/{process.pid}/status").read_text())
+            time.sleep(0.1)  # its handler runs as soon as it wakes up, which it does every 10 ms
+        (tmp_path / "go-on").touch()
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out, err) == (130, "", "")
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)
+
+    def test_workers_end_with_the_program(self, tmp_path: Path, traffic: Path) -> None:
+        process = self.start(tmp_path, traffic, "endless")
         process.kill()
         process.communicate()
-        patience = time.monotonic() + 30
-        while time.monotonic() < patience:
+
+        def is_gone() -> bool:
             try:
                 os.killpg(process.pid, 0)
             except ProcessLookupError:
-                return
-            time.sleep(0.05)
-        pytest.fail("workers go on though nobody is there")
+                return True
+            return False
+
+        wait_until(is_gone)
 
     def test_what_it_cannot_do_is_said(self, tmp_path: Path, traffic: Path) -> None:
         with traffic.open("rb") as piped:
