@@ -32,6 +32,8 @@ _NEEDLES: Final = 8
 """So few addresses are looked for as they are written, before a line is taken apart."""
 _SHARED_MAX: Final = 5_000
 """Lines of one file that name servers only."""
+_STRETCHES_MAX: Final = 1_000
+"""So many stretches of time are tried for a stamp whose date or zone is not known; with more it fits some."""
 
 
 KnownAs = tuple[int, bool, Endpoint]
@@ -56,6 +58,36 @@ class Placed:
     """How far ``ns`` may be off from others by that clock."""
 
 
+class _Open:
+    """Which flow of one client was open at a time, found without a look at each."""
+
+    def __init__(self, flows: Iterable[Outline]) -> None:
+        self._flows = sorted({int(flow.id): flow for flow in flows}.values(), key=lambda flow: int(flow.first_ns))
+        self._firsts = [int(flow.first_ns) for flow in self._flows]
+        self._longest: list[int] = []
+        """Of the flows that began up to each, the place of the one that ends last."""
+        self._seconds: list[int] = []
+        """And when the one that ends next to last does."""
+        longest = 0
+        second_ns = -1
+        for at, flow in enumerate(self._flows):
+            last_ns = int(self._flows[longest].last_ns)
+            if flow.last_ns > last_ns:
+                longest, second_ns = at, last_ns
+            elif at:
+                second_ns = max(second_ns, int(flow.last_ns))
+            self._longest.append(longest)
+            self._seconds.append(second_ns)
+
+    def only_one(self, start_ns: int, end_ns: int) -> Outline | None:
+        """The flow that was open at any time from ``start_ns`` to ``end_ns``; None for none, or several."""
+        at = bisect_right(self._firsts, end_ns) - 1
+        if at < 0 or self._seconds[at] >= start_ns:
+            return None
+        flow = self._flows[self._longest[at]]
+        return flow if flow.last_ns >= start_ns else None
+
+
 class Lives:
     """The flows by their endpoints, and when each server's flows lived."""
 
@@ -65,6 +97,8 @@ class Lives:
         self.addresses: dict[bytes, list[Outline]] = {}
         """By the client's address, where it tells something: loopback, and what servers have, do not."""
         self._spans: dict[Endpoint, tuple[list[int], list[int]]] = {}
+        self._open: dict[bytes, _Open] = {}
+        """By the client's address, when first asked about."""
         self.first_ns = 0
         self.last_ns = 0
         for flow in flows:
@@ -94,12 +128,10 @@ class Lives:
 
     def only_one_at(self, address: bytes, ns: int, resolution_ns: int) -> Outline | None:
         """The flow of this client that was open within a stamp's resolution of ``ns``; None for none, or several."""
-        found = [
-            flow
-            for flow in self.addresses[address][:_SHARED_MAX]
-            if flow.first_ns - BEFORE_NS <= ns + resolution_ns and ns <= flow.last_ns + AFTER_NS
-        ]
-        return found[0] if len(found) == 1 else None
+        known = self._open.get(address)
+        if known is None:
+            known = self._open[address] = _Open(self.addresses[address])
+        return known.only_one(ns - AFTER_NS, ns + resolution_ns + BEFORE_NS)
 
     def open_at(self, server: Endpoint, stamp: Stamp, offset_ns: int) -> bool:
         """Whether a flow to ``server`` may have been open at ``stamp``, as far as it says when it was."""
@@ -112,9 +144,9 @@ class Lives:
             return at >= 0 and ends[at] >= ns - AROUND_NS
         ns = counted(stamp, self.middle_ns)
         slack = AROUND_NS + stamp.resolution_ns
-        return any(
+        return len(starts) > _STRETCHES_MAX or any(
             (start - slack - ns) // QUARTER_NS != (end + slack - ns) // QUARTER_NS
-            for start, end in zip(starts[:1000], ends[:1000], strict=True)
+            for start, end in zip(starts, ends, strict=True)
         )
 
     def _merged(self, server: Endpoint) -> tuple[list[int], list[int]]:

@@ -17,7 +17,7 @@ from pcapstall.flows.flow import Flow
 from pcapstall.logs.reader import read_log
 from pcapstall.logs.stamps import ABSOLUTE, DAY, ELAPSED, NAIVE, TIME_OF_DAY, YEARLESS, Stamp
 from pcapstall.match.log_clock import Anchor, LogClock, counted, settle_clock
-from pcapstall.match.log_lines import FlowLines, KnownAs, Lives, Placed, clock_of, lines_of_flows
+from pcapstall.match.log_lines import FlowLines, KnownAs, Lives, Placed, _Open, clock_of, lines_of_flows
 from pcapstall.match.offset import QUARTER_NS, Offset
 from pcapstall.match.outline import Outline
 
@@ -159,6 +159,40 @@ def test_an_address_without_a_port_is_about_the_only_flow_of_it() -> None:
     assert matched(text, flows(0, 10))[1] == {1: [(1, "1000")], 2: [(3, "11000")]}
     assert matched(text, flows(0, 1))[1] == {}, "which of two is not known"
     assert matched(f"{stamp(1)}Z 10.0.0.1 and 10.0.0.1:41000 x\n", flows(0))[1] == {}, "another connection of it"
+
+
+(ANY_FLOW,) = flows(0)
+
+
+def life(number: int, first_s: int, last_s: int) -> Outline:
+    """A flow of one client that was open then."""
+    outline = Outline(ANY_FLOW)
+    outline.id = number
+    outline.client = outline.client[:-2] + (1024 + number).to_bytes(2, "big")
+    outline.first_ns = first_s * SECOND
+    outline.last_ns = last_s * SECOND
+    return outline
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 30)), max_size=12), st.integers(0, 90), st.integers(0, 3))
+def test_the_only_one_that_was_open_is_what_a_look_at_each_finds(
+    lives: list[tuple[int, int]], at_s: int, resolution_s: int
+) -> None:
+    outlines = [life(number, first, first + length) for number, (first, length) in enumerate(lives, 1)]
+    start_ns, end_ns = at_s * SECOND, (at_s + resolution_s) * SECOND
+    found = [one for one in outlines if one.first_ns <= end_ns and one.last_ns >= start_ns]
+    assert _Open(outlines).only_one(start_ns, end_ns) is (found[0] if len(found) == 1 else None)
+
+
+def test_two_of_very_many_flows_of_a_client_are_two() -> None:
+    """However far apart they are in its list."""
+    short = [life(number, 1000 + number, 1000 + number) for number in range(2, 9000)]
+    lives = Lives([life(1, 10, 20), *short, life(9000, 15, 25)])
+    address = bytes((10, 0, 0, 1))
+    assert lives.only_one_at(address, 17 * SECOND, 0) is None
+    only = lives.only_one_at(address, 9500 * SECOND, 0)
+    assert only is not None
+    assert only.id == 8500
 
 
 def test_a_line_has_the_address_that_the_process_knows() -> None:
