@@ -1,8 +1,10 @@
 """Captures by URL (``s3://bucket/ring/*.pcap``), read by way of fsspec, which is an extra of the package.
 
-Everything that knows a URL is here. What a file system raises is told like any other input that cannot be read.
+Everything that knows a URL is here. What a file system raises is told like any other input that cannot be read; what
+else goes wrong is let through.
 """
 
+import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,8 +25,25 @@ def is_url(path: str) -> bool:
     return bool(mark) and scheme.replace("+", "").replace("-", "").isalnum()
 
 
+_RAISED: Final = (OSError, ValueError, EOFError, NotImplementedError)
+"""By fsspec and what it stands on, where a file cannot be read: network, permissions, a protocol that is not known."""
+_RAISED_BY: Final = (
+    ("aiohttp.client_exceptions", "ClientError"),
+    ("asyncssh.misc", "Error"),
+    ("azure.core.exceptions", "AzureError"),
+    ("botocore.exceptions", "BotoCoreError"),
+    ("botocore.exceptions", "ClientError"),
+    ("gcsfs.retry", "HttpError"),
+    ("google.auth.exceptions", "GoogleAuthError"),
+    ("http.client", "HTTPException"),
+    ("paramiko.ssh_exception", "SSHException"),
+    ("smbprotocol.exceptions", "SMBException"),
+)
+"""Libraries of single kinds of URLs raise their own: where, and the class that all of them are of."""
+
+
 class _Told:
-    """Turns whatever comes out of a file system into an InputError: what they raise has no kind in common."""
+    """Turns what comes out of a file system that cannot read a file into an InputError."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -37,8 +56,16 @@ class _Told:
             raise InputError(self._path, f"this kind of URL needs a library: {error}") from error
         if isinstance(error, FileNotFoundError):
             raise InputError(self._path, "there is no such file") from error
-        if isinstance(error, Exception):
+        if isinstance(error, _RAISED) or _is_of_a_library(error):
             raise InputError(self._path, f"cannot be read: {str(error) or type(error).__name__}") from error
+
+
+def _is_of_a_library(error: BaseException | None) -> bool:
+    """Whether one of `_RAISED_BY` raised it, which is loaded then."""
+    return any(
+        module in sys.modules and isinstance(error, getattr(sys.modules[module], name, ()))
+        for module, name in _RAISED_BY
+    )
 
 
 def _fsspec(path: str) -> Any:
@@ -49,13 +76,23 @@ def _fsspec(path: str) -> Any:
     return fsspec
 
 
+def _located(path: str) -> tuple[Any, str]:
+    """The file system of a URL, and the name there."""
+    fsspec = _fsspec(path)
+    with _Told(path):
+        try:
+            system, name = fsspec.core.url_to_fs(path)
+        except TypeError as error:  # an argument of the file system's class that the URL does not have
+            raise InputError(path, f"this kind of URL tells too little: {error}") from error
+    return system, str(name)
+
+
 def expand_url(path: str) -> list[str]:
     """The files that a URL with a pattern stands for; the URL itself without one."""
     if not any(letter in path for letter in "*?["):
         return [path]
-    fsspec = _fsspec(path)
+    system, pattern = _located(path)
     with _Told(path):
-        system, pattern = fsspec.core.url_to_fs(path)
         found = [str(system.unstrip_protocol(name)) for name in sorted(system.glob(pattern))]
     if not found:
         raise InputError(path, "no file has a name like this")
@@ -67,10 +104,11 @@ class RemoteSource(Source):
 
     def __init__(self, path: str, stop: Stop | None = None) -> None:
         super().__init__(path, stop)
-        fsspec = _fsspec(path)
+        system, name = _located(path)
         with _Told(path):
-            system, name = fsspec.core.url_to_fs(path)
-            self.total_bytes = int(system.size(name))
+            size = system.size(name)
+            # A server of HTTP need not tell.
+            self.total_bytes = None if size is None else int(size)
             self._file: BinaryIO | None = system.open(name, "rb", block_size=_BLOCK)
 
     def _read(self) -> bytes:

@@ -3,6 +3,7 @@
 import gzip
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 from shares_support import CAPTURES, told
@@ -75,3 +76,48 @@ class TestMemory:
     def test_one_that_cannot_be_read(self, url: str, reason: str) -> None:
         (error,) = analyse([url], Options()).unreadable
         assert error.reason == reason
+
+    def test_one_whose_size_nobody_knows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As that of a web server that sends no Content-Length."""
+        from fsspec.implementations.memory import MemoryFileSystem
+
+        monkeypatch.setattr(MemoryFileSystem, "size", lambda _self, _path: None)
+        remote = analyse(["memory://ring/a.pcap"], Options())
+        assert not remote.unreadable
+        assert told(remote).replace("memory://ring/a.pcap", str(CAPTURE)) == told(analyse([str(CAPTURE)], Options()))
+
+    @pytest.mark.parametrize("where", ["size", "open", "glob"])
+    @pytest.mark.parametrize("error", [MemoryError(), TypeError("a fault of our own"), KeyError("another")])
+    def test_what_is_no_trouble_of_the_file_is_let_through(
+        self, monkeypatch: pytest.MonkeyPatch, where: str, error: Exception
+    ) -> None:
+        self.fail(monkeypatch, where, error)
+        with pytest.raises(type(error)):
+            analyse(["memory://ring/*.pcap"], Options())
+
+    @pytest.mark.parametrize("where", ["size", "open"])
+    def test_what_the_library_of_one_kind_raises_is_told(self, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+        """botocore's are of no kind of Python's own."""
+
+        class BotoCoreError(Exception):
+            pass
+
+        module = ModuleType("botocore.exceptions")
+        monkeypatch.setattr(module, "BotoCoreError", BotoCoreError, raising=False)
+        monkeypatch.setitem(sys.modules, "botocore.exceptions", module)
+        self.fail(monkeypatch, where, BotoCoreError("Unable to locate credentials"))
+        (error,) = analyse(["memory://ring/a.pcap"], Options()).unreadable
+        assert error.reason == "cannot be read: Unable to locate credentials"
+
+    @staticmethod
+    def fail(monkeypatch: pytest.MonkeyPatch, where: str, error: Exception) -> None:
+        from fsspec.implementations.memory import MemoryFileSystem
+
+        def failing(*_: object, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(MemoryFileSystem, where, failing)
+
+    def test_a_url_that_tells_too_little(self) -> None:
+        (error,) = analyse(["github://a.pcap"], Options()).unreadable
+        assert error.reason.startswith(("this kind of URL tells too little: ", "this kind of URL needs a library: "))
