@@ -14,7 +14,8 @@ from pcapstall.wire.preamble_text import text_layer
 
 _PROXY_V2_HEADER: Final = 16
 _LAYERS_MAX: Final = 4
-_BINARY: Final = frozenset(("postgresql", "rdp", "tds", "ldap_starttls", "mysql"))
+_BINARY: Final = {"postgresql": 8, "rdp": 4, "tds": 8, "ldap_starttls": 2, "mysql": 4}
+"""Binary protocols, and how long the header is in which they tell what it is and how long."""
 
 
 def plain_streams(client: bytes, server: bytes, mapping: Mapping) -> tuple[bytes, bytes]:
@@ -51,7 +52,8 @@ def _part(name: str, data: bytes, mapping: Mapping, from_client: bool) -> bytes:
     if structured is not None:
         mapped = structured(data, mapping, from_client)
         return (mapped + filler(len(data) - len(mapped)))[: len(data)]
-    return binary_text(data, mapping) if name in _BINARY else protocol_text(data, mapping)
+    header_len = _BINARY.get(name)
+    return binary_text(data, mapping, header_len) if header_len is not None else protocol_text(data, mapping)
 
 
 def _proxy_v2(data: bytes, mapping: Mapping, _from_client: bool) -> bytes:

@@ -5,14 +5,28 @@ Works on one character a byte and keeps every length. What a line means is not l
 
 import ipaddress
 import re
+from collections.abc import Callable
+from collections.abc import Mapping as Table
 from typing import Final
 
 from pcapstall.anonymise.mapping import Mapping
 from pcapstall.core.endpoints import format_address
 
 IPV4: Final = r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)"
+_IPV6: Final = r"(?<![\w.])(?:[0-9A-Fa-f]{0,4}:){2,8}(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4})(?![\w:]|\.\d)"
 _DOTTED: Final = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"
-_TOKEN: Final = re.compile(rf"(?P<ip>{IPV4})|(?P<host>{_DOTTED})|(?P<port>:\d{{1,5}}\b)|(?P<word>[A-Za-z0-9]+)")
+_PORT: Final = r":\d{1,5}(?![\w:.])"
+_TOKEN: Final = re.compile(
+    # 220 mail.example, HTTP/1.1 200, :server 670 nick, Content-Length: 12
+    r"(?P<kept>^[1-5]\d\d(?=[ -]|\r?$)|(?<=HTTP/1\.[01] )\d{3}(?!\w)|(?<= )6(?:70|91)(?= )"
+    r"|(?i:(?<=Content-Length:)|(?<=Content-Length: ))\d{1,9}(?=\r?$))"
+    r"|(?P<proxy>^PROXY TCP[46] \S+ \S+ \d{1,5} \d{1,5}(?=\r?$))"
+    rf"|(?P<v6>{_IPV6})|(?P<ip>{IPV4}(?:{_PORT})?)"
+    rf"|(?P<target>(?i:(?<=CONNECT )|(?<=Host: )|(?<=Host:)|(?<=://))[A-Za-z0-9._-]+{_PORT})"
+    rf"|(?P<port>(?<=\]){_PORT})|(?P<host>{_DOTTED})|(?P<word>[A-Za-z0-9]+)",
+    re.MULTILINE,
+)
+"""A number is a port only behind an address or a host: behind a word it may be a password."""
 
 KEPT_TOKENS: Final = frozenset(
     """
@@ -28,7 +42,8 @@ KEPT_TOKENS: Final = frozenset(
 )
 """Words of protocols and of their answers: they tell what was spoken, and nobody's name."""
 _KEPT_DOTTED: Final = frozenset(("etherx.jabber.org", "1.3.6.1.4.1.1466.20037", "1.0", "1.1", "2.0", "4.2.2"))
-_SHORT_NUMBER: Final = 3
+_LONE: Final = re.compile(rb"(?<![ -~])(?<![0-9A-Za-z]\0)[ -~](?![ -~])(?!\0[0-9A-Za-z])")
+"""A byte of binary data that happens to be a letter, and no letter of UTF-16."""
 
 
 def protocol_text(data: bytes, mapping: Mapping) -> bytes:
@@ -40,31 +55,48 @@ def protocol_text(data: bytes, mapping: Mapping) -> bytes:
     ) or bytes(len(data))
 
 
-def binary_text(data: bytes, mapping: Mapping) -> bytes:
-    """The same for a binary request whose other bytes are known to be harmless: those are kept."""
-    mapped = protocol_text(data, mapping)
-    return bytes(new if 0x20 <= old <= 0x7E else old for old, new in zip(data, mapped, strict=True))
+def binary_text(data: bytes, mapping: Mapping, header_len: int) -> bytes:
+    """The same for a binary request whose other bytes are known to be harmless: those are kept, and its header."""
+    mapped = bytearray(protocol_text(data, mapping))
+    for at, old in enumerate(data):
+        if at < header_len or not 0x20 <= old <= 0x7E:
+            mapped[at] = old
+    for match in _LONE.finditer(data):
+        mapped[match.start()] = data[match.start()]
+    return bytes(mapped)
 
 
 def _token(match: re.Match[str], mapping: Mapping) -> str:
-    text = match[0]
-    kind = match.lastgroup
-    if kind == "port":
-        return text
-    if kind == "ip":
-        return _same_length(text, mapping)
-    if kind == "host":
-        # A number with dots may be the beginning of an address that was cut.
-        if text in _KEPT_DOTTED or all(part.lower() in KEPT_TOKENS for part in text.split(".")):
-            return text
-        return mapping.name(text)
-    if text.lower() in KEPT_TOKENS or _is_short(text):
-        return text
-    return mapping.word(text)
+    return _MAPPED[match.lastgroup or "word"](match[0], mapping)
 
 
-def _is_short(text: str) -> bool:
-    return text.isdigit() and len(text) <= _SHORT_NUMBER
+def _kept(text: str, _mapping: Mapping) -> str:
+    return text
+
+
+def _proxy(text: str, mapping: Mapping) -> str:
+    """A PROXY header of version 1: both ports stand behind both addresses."""
+    *head, source, destination, source_port, destination_port = text.split(" ")
+    mapped = [_TOKEN.sub(lambda match: _token(match, mapping), address) for address in (source, destination)]
+    return " ".join((*head, *mapped, source_port, destination_port))
+
+
+def _ip(text: str, mapping: Mapping) -> str:
+    address, colon, port = text.partition(":")
+    return _same_length(address, mapping) + colon + port
+
+
+def _target(text: str, mapping: Mapping) -> str:
+    host, colon, port = text.rpartition(":")
+    return mapping.name(host) + colon + port
+
+
+def _host(text: str, mapping: Mapping) -> str:
+    return text if text in _KEPT_DOTTED else mapping.name(text)
+
+
+def _word(text: str, mapping: Mapping) -> str:
+    return text if text.lower() in KEPT_TOKENS else mapping.word(text)
 
 
 def _same_length(text: str, mapping: Mapping) -> str:
@@ -84,3 +116,39 @@ def _same_length(text: str, mapping: Mapping) -> str:
         least, most = {1: (1, 9), 2: (10, 99)}.get(len(old), (100, 255))
         octets.append(str(least + new % (most - least + 1)))
     return ".".join(octets)
+
+
+def _same_length_v6(text: str, mapping: Mapping) -> str:
+    """The same for an IPv6 address; each group keeps how many digits it has."""
+    try:
+        packed = ipaddress.IPv6Address(text).packed
+    except ValueError:
+        return mapping.words(text)
+    mapped = mapping.ip(packed)
+    if mapped == packed:
+        return text
+    other = format_address(mapped)
+    if len(other) == len(text):
+        return other
+    groups, parts = text.split(":"), mapped.hex(":", 2).split(":")
+    gap = groups.index("") if "" in groups else len(groups)
+    is_dotted = "." in groups[-1]
+    made = [
+        _same_length(group, mapping)
+        if "." in group
+        else parts[number if number < gap else number - len(groups) - is_dotted][4 - len(group) :]
+        for number, group in enumerate(groups)
+    ]
+    return ":".join(made)
+
+
+_MAPPED: Final[Table[str, Callable[[str, Mapping], str]]] = {
+    "kept": _kept,
+    "port": _kept,
+    "proxy": _proxy,
+    "v6": _same_length_v6,
+    "ip": _ip,
+    "target": _target,
+    "host": _host,
+    "word": _word,
+}

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from pcapstall.anonymise.secret import Secret
-from pcapstall.anonymise.text import KEPT_TOKENS
 from pcapstall.capture.captures import open_captures
 from pcapstall.cli.main import main
 from pcapstall.extract.records import records
@@ -101,9 +100,9 @@ SHARED = ["arkime--mysql-tls.pcap", "ja4--https-connect.pcap", "joy--openssl102n
           "zeek--rdp-no-cookie-mstshash.pcap", "zeek--irc-starttls.pcap", "zeek--gtp6_gtp_0x32.pcap",
           "zeek--nflog-http.pcap", "zeek--socks-with-ssl.pcap", "ndpi--fuzz-2006-09-29-28586.pcap",
           "arkime--80211http.pcap", "ptcpdump--tls.pcap", "suricata-verify--ssl-v2-s1.pcap"]  # fmt: skip
-KEPT_WORDS = re.compile(
-    r"[a-z0-9.:_ /-]{0,3}|\d{1,3}([. ]\d{1,3})*|0+|(00:){5}00|(ff:){5}ff|cf21ad74e59a6111.*|client", re.IGNORECASE
-)
+PROTOCOL_WORDS = {"8bitmime", "starttls"}
+"""Words of protocols that tshark finds in these captures."""
+KEPT_WORDS = re.compile(r"[ -~]{0,3}|0+|(00:){5}00|(ff:){5}ff|cf21ad74e59a6111.*|client", re.IGNORECASE)
 """Too short to mean anything, HelloRetryRequest's random, and a word that is in every verdict."""
 STAYS = {"127.0.0.1", "::1", "0.0.0.0", "::", "255.255.255.255"}
 
@@ -123,9 +122,7 @@ def is_kept(value: str) -> bool:
     if re.fullmatch(r"(\d{1,3}\.){3}\d{1,3}", value):
         return False
     words = re.findall("[a-z0-9]+", value.lower())
-    return KEPT_WORDS.fullmatch(value) is not None or all(
-        word in KEPT_TOKENS or (word.isdigit() and len(word) < 4) or len(word) < 3 for word in words
-    )
+    return KEPT_WORDS.fullmatch(value) is not None or all(word in PROTOCOL_WORDS for word in words)
 
 
 def spellings(value: str) -> Iterator[bytes]:

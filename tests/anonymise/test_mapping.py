@@ -2,6 +2,7 @@
 
 import ipaddress
 import itertools
+import re
 import string
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from pcapstall.anonymise.addresses import KEPT_V4, KEPT_V6
 from pcapstall.anonymise.free_text import FreeText
 from pcapstall.anonymise.mapping import Mapping
 from pcapstall.anonymise.secret import Secret, parse_secret
-from pcapstall.anonymise.text import protocol_text
+from pcapstall.anonymise.text import binary_text, protocol_text
 from pcapstall.core.errors import UsageError
 
 KEY = b"a key of more than sixteen bytes"
@@ -145,6 +146,48 @@ def test_protocols_are_still_recognised_and_names_are_gone(said: bytes) -> None:
         assert (word in mapped) == (word in said)
     for word in (b"192.0.2", b"corp", b"example", b"mail.", b"db.", b"secret", b"\xff"):
         assert word not in mapped
+
+
+@pytest.mark.parametrize(
+    ("said", "gone", "left"),
+    [
+        ("PROXY TCP6 2001:470:1000:2000:3000:4000:5000:6000 2001:db8::7 56324 443\r\n",
+         "470 1000 2000 3000 4000 5000 6000 db8", " 56324 443"),
+        ("CONNECT [2001:470:1000::6000]:443 HTTP/1.1\r\nHost:[2001:470:1000::6000]:443\r\n", "470 1000 6000", "]:443"),
+        ("2001:470:1000:2000:3000", "470 1000 2000 3000", ""),
+        ("::ffff:203.0.113.77 203.0.113.77:443", "203 113 77", ":443"),
+        ("user:12345", "12345", "user:"),
+        ("Host: a:8443\r\nhttp://bob:8443", ": a:", ":8443"),
+        ("EHLO ip-10-20-30-40\r\nAUTH PLAIN 042\r\n", "10 20 30 40 042", "EHLO "),
+        ("220 mail.org ESMTP 14\r\n250-SIZE 14\r\n250 8BITMIME\r\nbob@mail.org", "mail org 14", "250 8BITMIME"),
+        ("CONNECT login.data.org:443 HTTP/1.1\r\n", "login data org", ":443 HTTP/1.1"),
+        ("HTTP/1.1 407 No\r\nContent-Length: 31\r\n\r\n407 31 007", "007", "HTTP/1.1 407 No\r\nContent-Length: 31\r\n"),
+        (":irc.example 670 bob :STARTTLS", "irc bob example", " 670 "),
+    ],
+)  # fmt: skip
+def test_numbers_and_common_words_are_names_too(said: str, gone: str, left: str) -> None:
+    mapped = protocol_text(said.encode(), MAPPING).decode()
+    assert len(mapped) == len(said)
+    assert left in mapped
+    kept = set(re.findall("[a-z0-9]+", mapped.replace(left, "").lower())) if left else set(mapped.split(":"))
+    assert not kept & set(gone.split())
+
+
+@given(st.binary(min_size=16, max_size=16))
+def test_an_ipv6_address_in_a_packet_keeps_its_length_and_is_one(packed: bytes) -> None:
+    for text in (str(ipaddress.IPv6Address(packed)), ipaddress.IPv6Address(packed).exploded):
+        mapped = protocol_text(text.encode(), MAPPING).decode()
+        assert len(mapped) == len(text)
+        assert len(text) < 39 or ipaddress.IPv6Address(mapped).packed == MAPPING.ip(packed)
+        ipaddress.IPv6Address(mapped)
+
+
+def test_binary_requests_keep_their_header_and_lone_bytes() -> None:
+    mapped = binary_text(b"00\x02\x01\x01w\x18zanzibar 77\0\x004", MAPPING, 2)
+    assert mapped[:7] == b"00\x02\x01\x01w\x18"
+    assert mapped[-2:] == b"\x004"
+    assert b"zanz" not in mapped
+    assert b"z\0a\0" not in binary_text(b"z\0a\0n\0", MAPPING, 0)
 
 
 def test_free_text() -> None:
