@@ -12,11 +12,21 @@ from typing import Final
 from pcapstall.anonymise.mapping import Mapping
 from pcapstall.core.endpoints import format_address
 
-_V4: Final = r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\d)"
-_V6: Final = r"(?<![\w.])(?:[0-9A-Fa-f]{0,4}:){2,7}(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4})(?![\w:]|\.\d)"
-_MAC: Final = r"(?<![0-9A-Fa-f:-])(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}(?![0-9A-Fa-f:-])"
+_PORT_NEXT: Final = r"(?!\.\d)|(?=\.\d{1,5}(?!\.?\w))"
+"""Behind an address: no further number, or only a port, as tcpdump writes it (10.0.0.1.443)."""
+_V4: Final = rf"(?<![\d.])\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?!\d)(?:{_PORT_NEXT})"
+_HEX: Final = "[0-9A-Fa-f]"
+_V6: Final = (
+    rf"(?<![\w.])(?:(?:{_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}(?=:\d{{1,5}}(?![\w:]))"
+    rf"|(?:{_HEX}{{0,4}}:){{2,8}}(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}|{_HEX}{{1,4}}|(?<=::))(?!\w|:[\w:])(?:{_PORT_NEXT}))"
+)
+_MAC: Final = (
+    rf"(?<![0-9A-Za-z])(?:(?:{_HEX}{{1,2}}:){{5,}}{_HEX}{{1,2}}|(?:{_HEX}{{2}}-){{5,}}{_HEX}{{2}}"
+    rf"|(?:{_HEX}{{4}}\.){{2}}{_HEX}{{4}})(?![.:-]?\w)"
+)
+"""IEEE's, the kernel's and Cisco's notation; longer runs are two addresses and a type (iptables), or a fingerprint."""
 _DASHED: Final = r"(?<!\d)(?<!\d-)\d{1,3}(?:-\d{1,3}){3}(?!-?\d)"
-_WITHIN: Final = re.compile(rf"{_V4}|{_DASHED}")
+_WITHIN: Final = re.compile(rf"(?P<mac>{_MAC})|{_V4}|{_DASHED}")
 """Addresses within other words: ip-10-0-0-7."""
 _TEXT: Final = r"(?:[A-Za-z0-9._%+-]+@)?[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _TOKEN: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{_V6})|(?P<v4>{_V4})|(?P<text>{_TEXT})")
@@ -35,6 +45,10 @@ GENERIC: Final = _SUFFIXES | frozenset(
 )
 """Words that a log is full of, whatever hosts are called."""
 _SHORTEST: Final = 3
+_MAC_LEN: Final = 6
+_ETHERNET_LEN: Final = 14
+_EUI_LEN: Final = 8
+"""So many numbers with colons between may be an IPv6 address."""
 
 
 class FreeText:
@@ -72,11 +86,37 @@ class FreeText:
     def _token(self, match: re.Match[str]) -> str:
         text, kind = match[0], match.lastgroup
         if kind == "mac":
-            address = bytes.fromhex(text.replace(":", "").replace("-", ""))
-            return self._mapping.mac(address).hex(text[2])
+            return self._hardware(text)
         if kind in ("v4", "v6"):
             return self.address(text)
         return self._text(text)
+
+    def host(self, text: str) -> str:
+        """The other name of what is known to be a host: an address, or words with an address among them."""
+        if _ADDRESSES.fullmatch(text):
+            return self.address(text)
+        self._mapping.name(text)
+        made, at = "", 0
+        for match in _WITHIN.finditer(text):
+            made += self._mapping.words(text[at : match.start()]) + self._within(match)
+            at = match.end()
+        return made + self._mapping.words(text[at:])
+
+    def _hardware(self, text: str) -> str:
+        """The other name of a MAC address in any notation; of a longer run of bytes, other bytes."""
+        if "." in text:
+            digits = self._mapping.mac(bytes.fromhex(text.replace(".", ""))).hex()
+            return ".".join((digits[:4], digits[4:8], digits[8:]))
+        separator = "-" if "-" in text else ":"
+        data = bytes(int(part, 16) for part in text.split(separator))
+        if len(data) == _MAC_LEN:
+            return self._mapping.mac(data).hex(separator)
+        if len(data) == _ETHERNET_LEN:
+            destination, source, kind = data[:_MAC_LEN], data[_MAC_LEN : 2 * _MAC_LEN], data[2 * _MAC_LEN :]
+            return (self._mapping.mac(destination) + self._mapping.mac(source) + kind).hex(separator)
+        if len(data) == _EUI_LEN and separator == ":":
+            return self.address(text)
+        return self._mapping.blob(data).hex(separator)
 
     def address(self, text: str) -> str:
         """The other name of an address; what is none stays."""
@@ -96,16 +136,17 @@ class FreeText:
         return format_address(other)
 
     def _text(self, text: str) -> str:
-        text = _WITHIN.sub(self._within, text)
         user, at, rest = text.rpartition("@")
         if at and "." in rest:
             return f"{self._mapping.words(user)}@{self._mapping.name(rest)}"
         small = text.lower()
         if small in self._names or self.is_host(small):
             return self._mapping.words(text)
-        return _WORD.sub(self._word, text)
+        return _WORD.sub(self._word, _WITHIN.sub(self._within, text))
 
     def _within(self, match: re.Match[str]) -> str:
+        if match["mac"] is not None:
+            return self._hardware(match[0])
         if "." in match[0]:
             return self.address(match[0])
         return self.address(match[0].replace("-", ".")).replace(".", "-")

@@ -14,7 +14,9 @@ HEAD_LEN: Final = 24
 _HEADS_MAX: Final = 200_000
 _KEPT_LEN: Final = 4096
 _STAMP: Final = r"(?:<\d+>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|1? ?\d{4}-\d\d-\d\dT\S+) "
-_SYSLOG: Final = re.compile(rf"^({_STAMP})([A-Za-z0-9][\w.-]*)( [\w./-]+(?:\[\d+\])?:)")
+_SYSLOG: Final = re.compile(
+    rf"^({_STAMP})([A-Za-z0-9][\w.-]*|(?=[0-9A-Fa-f]*:)[0-9A-Fa-f:.]*[0-9A-Fa-f])( [\w./-]+(?:\[\d+\])?:)"
+)
 """RFC 3164, RFC 5424 and journald's short-iso: the stamp, the host, and who says it."""
 
 
@@ -31,8 +33,11 @@ class LogText:
         text = line.decode("utf-8", "surrogateescape")
         stamped = _SYSLOG.match(text)
         if stamped is not None:
-            text = stamped[1] + self._mapping.name(stamped[2]) + text[stamped.end(2) :]
-        mapped = self._text.line(text).encode("utf-8", "surrogateescape")
+            host = self._text.host(stamped[2])
+            text = self._text.line(stamped[1]) + host + self._text.line(text[stamped.end(2) :])
+        else:
+            text = self._text.line(text)
+        mapped = text.encode("utf-8", "surrogateescape")
         if len(self._heads) < _HEADS_MAX and len(line) >= HEAD_LEN:
             self._heads.setdefault(line[:HEAD_LEN], mapped[:_KEPT_LEN])
         return mapped

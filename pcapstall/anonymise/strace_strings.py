@@ -21,9 +21,8 @@ _ESCAPE: Final = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
 _NAMED: Final = {b"n": 10, b"t": 9, b"r": 13, b"f": 12, b"v": 11, b"a": 7, b"b": 8, b"e": 27}
 _SHORT: Final = {10: b"\\n", 9: b"\\t", 13: b"\\r", 12: b"\\f", 11: b"\\v", 0x22: b'\\"', 0x5C: b"\\\\"}
 _ALL_HEX: Final = re.compile(rb"(?:\\x[0-9a-f]{2})+")
-_WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _LIBRARY: Final = re.compile(r"(ld-linux[\w-]*|lib[a-z0-9_+]+)[\d.-]*\.so[.\d]*")
-_NUMBER: Final = re.compile(r"\d{1,7}")
+_KERNELS: Final = ("/proc/", "/sys/", "/dev/")
 
 KEPT_PATHS: Final = frozenset(
     """
@@ -121,22 +120,32 @@ class Strings:
         return self._mapping.ip(data) if len(data) in (4, 16) else bytes(len(data))
 
     def other(self, data: bytes) -> bytes:
-        """A path, an argument, a name: parts of paths that every system has stay, and small numbers."""
+        """A path, an argument, a name: parts of paths that every system has stay, and numbers in the kernel's paths."""
         text = data.decode("latin-1")
-        if "/" in text:
-            return "/".join(self._part(part) for part in text.split("/")).encode("latin-1", "replace")
-        return self._part(text).encode("latin-1", "replace")
+        kernel = text.startswith(_KERNELS)
+        return "/".join(self._part(part, kernel) for part in text.split("/")).encode("latin-1", "replace")
 
-    def _part(self, part: str) -> str:
+    def _part(self, part: str, kernel: bool) -> str:
+        address = self._address(part)
+        if address is not None:
+            return address
         library = _LIBRARY.fullmatch(part)
-        if part in KEPT_PATHS or _NUMBER.fullmatch(part) or (library and library[1].rstrip("-") in KEPT_LIBRARIES):
+        if part in KEPT_PATHS or (library and library[1].rstrip("-") in KEPT_LIBRARIES):
+            return part
+        if kernel and part.isdigit():
             return part
         host, colon, port = part.rpartition(":")
-        if colon and port.isdigit() and host:
-            return f"{self._part(host)}:{port}"
+        if colon and port.isdigit():
+            address = self._address(host)
+            if address is not None or self._text.is_host(host.lower()):
+                return f"{address or self._mapping.name(host)}:{port}"
+        return self._mapping.name(part) if self._text.is_host(part.lower()) else self._mapping.words(part)
+
+    def _address(self, part: str) -> str | None:
+        """The other name of an address, perhaps in brackets; None for what is none."""
         try:
             address = ipaddress.ip_address(part.strip("[]"))
         except ValueError:
-            return self._mapping.name(part) if self._text.is_host(part.lower()) else self._mapping.words(part)
+            return None
         other = format_address(self._mapping.ip(address.packed))
         return f"[{other}]" if part.startswith("[") else other

@@ -207,3 +207,39 @@ def test_free_text() -> None:
     mac = text.line("at 02:42:ac:11:00:02 now")
     assert mac != "at 02:42:ac:11:00:02 now"
     assert mac[3:5] in {f"{first:02x}" for first in range(256) if first & 3 == 2}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "IP 10.20.30.40.5678 > 10.20.30.41.https: Flags [S]",
+        "10.20.30.40.443.",
+        "IP6 2001:db8:77::1.443 > 2001:db8:77::2: Flags [S]",
+        "2001:db8:77:2:3:4:5:6:443 refused",
+        "52:54:00:77:34:56: link down",
+        "2:42:ac:77:0:2 at eth0",
+        "5254.0077.3456",
+        "eth-52-54-00-77-34-56",
+        "MAC=52:54:00:77:34:56:52:54:00:77:34:57:08:00 SRC=",
+        "sha1 77:CD:EF:00:11:22:33:44:55:66:77:88:99:00:11:22:33:44:55:66",
+    ],
+)
+def test_addresses_in_every_notation(text: str) -> None:
+    """No longer run of digits of an address is left; what stands beside it is."""
+    mapped = FreeText(MAPPING).line(text)
+    for part in ("20.30.4", "db8:77", "54:00:77", "42:ac:77", "0077", "54-00-77", "cd:ef:00"):
+        assert part not in mapped.lower()
+    for part in ("IP", ".5678", ".443", ": Flags [S]", " refused", ": link down", " at eth0", ":08:00 SRC="):
+        assert (part in mapped) == (part in text)
+
+
+def test_every_notation_of_a_hardware_address_gets_the_same_other_one() -> None:
+    text = FreeText(MAPPING)
+    mapped = MAPPING.mac(bytes.fromhex("525400773456")).hex()
+    for notation in ("52:54:00:77:34:56", "52:54:0:77:34:56", "52-54-00-77-34-56", "5254.0077.3456"):
+        assert re.sub("[^0-9a-f]", "", text.line(notation)) == mapped
+
+
+@pytest.mark.parametrize("text", ["v1.2.3.4.5.6", "1.3.6.1.4.1.311", "07:24:10.5", "2026-11-30 12:34:56", "a::b::c"])
+def test_what_is_no_address_stays(text: str) -> None:
+    assert FreeText(MAPPING).line(text) == text

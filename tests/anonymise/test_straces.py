@@ -1,5 +1,6 @@
 """Straces and logs under other names: they are read as before, say the same, and hold nothing of before."""
 
+import ipaddress
 import os
 import re
 from pathlib import Path
@@ -136,6 +137,35 @@ def test_a_line_of_a_log_is_the_same_where_it_is_written() -> None:
     assert b"203.0.113.7" not in mapped
     shown = strace.line(b'write(2, "' + line[:32] + b'"..., 60) = 60')
     assert shown == b'write(2, "' + mapped[:32] + b'"..., 60) = 60'
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "2001:db8::7"])
+def test_a_syslog_host_that_is_an_address_is_the_same_everywhere(host: str) -> None:
+    mapping, _, log = text_of()
+    other = str(ipaddress.ip_address(mapping.ip(ipaddress.ip_address(host).packed)))
+    line = f"Jan  1 10:00:00 {host} app[1]: from {host}"
+    assert log.line(line.encode()).decode() == line.replace(host, other)
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["2001:470:1111:1234:5678:9012:1111:2222", "fe80::1234:5678", "[2001:470:1111::1]:443", "203.0.113.7:443"],
+)
+def test_an_address_among_arguments_is_that_of_the_packets(argument: str) -> None:
+    mapping, strace, _ = text_of()
+    bare = re.sub(r"\]?:443$|\[", "", argument)
+    other = str(ipaddress.ip_address(mapping.ip(ipaddress.ip_address(bare).packed)))
+    line = 'execve("/usr/bin/python3", ["%s"], 0x7ff) = 0'
+    assert strace.line((line % argument).encode()).decode() == line % argument.replace(bare, other)
+
+
+@pytest.mark.parametrize("argument", ["1234567", "042", "user:12345", "/srv/12345/7777"])
+def test_a_number_among_arguments_may_be_a_password(argument: str) -> None:
+    _, strace, _ = text_of()
+    made = strace.line(f'execve("/usr/bin/python3", ["{argument}"], 0x7ff) = 0'.encode()).decode()
+    assert not set(re.findall(r"\d+", argument)) & set(re.findall(r"\d+", made))
+    kernel = b'openat(AT_FDCWD, "/proc/1234567/fd/42", O_RDONLY) = 3'
+    assert strace.line(kernel) == kernel
 
 
 def test_a_log_keeps_what_nobody_knows_to_be_a_name() -> None:
