@@ -12,7 +12,7 @@ from pcapstall.report.model import FlowReport, Report
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.page import escape, page_end, page_start, picture_lines, table_lines
 from pcapstall.report.pictures import ecdf, overview, waterfall_svg
-from pcapstall.report.pictures.spread import Spread
+from pcapstall.report.pictures.spread import Spread, of_flows
 from pcapstall.report.pictures.waterfall import waterfall_of
 from pcapstall.report.places import Places
 from pcapstall.report.sketch import sketch_of
@@ -54,7 +54,7 @@ def _lines(report: Report, flows: Sequence[FlowReport]) -> Iterator[str]:
     places = Places(report)
     for at, flow in enumerate(flow for flow in flows if stories.has_story(flow)):
         yield from _story_lines(report, flow, stories.tell(flow, places), at < PICTURED)
-    distributions = ecdf.draw(spread.with_flows(flows))
+    distributions = ecdf.draw([spread, of_flows(flows)])
     if distributions is not None:
         yield from picture_lines(distributions, fits=True)
     yield from page_end()

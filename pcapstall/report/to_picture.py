@@ -13,7 +13,7 @@ from pcapstall.report import prose
 from pcapstall.report.model import Report
 from pcapstall.report.page import escape, page_end, page_start, picture_lines
 from pcapstall.report.pictures import ecdf, overview, svg, waterfall_svg
-from pcapstall.report.pictures.spread import Spread
+from pcapstall.report.pictures.spread import Spread, of_flows
 from pcapstall.report.pictures.svg import Picture
 from pcapstall.report.pictures.waterfall import waterfall_of
 from pcapstall.report.timeline import Timeline
@@ -44,7 +44,7 @@ def of_report(report: Report) -> Drawing:
     """The whole capture, and each step by server."""
     flows = prose.worst_first(report.flows)
     spread = report.spread if report.spread is not None else Spread()
-    drawn = [overview.draw(flows, spread), ecdf.draw(spread.with_flows(flows))]
+    drawn = [overview.draw(flows, spread), ecdf.draw([spread, of_flows(flows)])]
     return Drawing(prose.headline(report, flows), [picture for picture in drawn if picture is not None])
 
 

@@ -1,9 +1,11 @@
+import tracemalloc
+
 from factories import event, flow, healthy, refused, report, silent_client, slow_server, ticket
 from picture_support import STALLED, analysed, read, texts, titles
 
 from pcapstall.core.times import MS, SECOND
 from pcapstall.report.pictures import ecdf, overview
-from pcapstall.report.pictures.spread import SERVERS_MAX, Spread
+from pcapstall.report.pictures.spread import SERVERS_MAX, STEPS, Spread, busiest, lengths_of, of_flows
 from pcapstall.report.prose import worst_first
 
 T0 = 1_621_450_142_123_456_000
@@ -74,12 +76,13 @@ def test_very_many_flows_are_a_small_picture() -> None:
 def test_nothing_is_no_picture() -> None:
     assert overview.draw([], Spread()) is None
     assert overview.draw([flow(1)], Spread()) is None
-    assert ecdf.draw(Spread()) is None
-    assert ecdf.draw(Spread().with_flows(healthy(2))) is None
+    assert ecdf.draw([]) is None
+    assert ecdf.draw([Spread()]) is None
+    assert ecdf.draw([of_flows(healthy(2))]) is None
 
 
 def test_a_line_climbs_from_none_to_all() -> None:
-    root = read(ecdf.draw(Spread().with_flows(healthy(40))))
+    root = read(ecdf.draw([of_flows(healthy(40))]))
     assert [title for title in titles(root) if title.startswith("10.40.42.129:8086: 40 flows, half within")]
     lines = [node.get("d") for node in root.iter("{http://www.w3.org/2000/svg}path") if node.get("class") == "step s0"]
     assert len(lines) == 5  # a sample beside its name, and each step
@@ -94,7 +97,7 @@ def test_the_busiest_servers_have_lines() -> None:
     spread.add(T0, "10.0.0.99:443", {"ack_ch": MS})
     for _ in range(30):
         spread.add(T0, "10.0.0.8:443", {"ack_ch": MS})
-    lines = texts(read(ecdf.draw(spread)))
+    lines = texts(read(ecdf.draw([spread])))
     assert lines[1] == "10.0.0.8:443, 40 flows"
     assert sum("flows" in line and ":443" in line for line in lines) == 6
 
@@ -105,17 +108,41 @@ def test_a_scan_of_a_network_does_not_fill_the_memory() -> None:
     assert len(spread.ack_ch_ns) == SERVERS_MAX + 500
 
 
+def test_a_server_of_which_nobody_counted_all_flows_is_none_of_the_busiest() -> None:
+    counted = spread_of(SERVERS_MAX, servers=SERVERS_MAX)
+    shown = Spread()
+    for _ in range(9):
+        shown.add(T0, "10.0.1.1:443", {"ack_ch": MS})
+        shown.add(T0, "10.0.0.7:443", {"ack_ch": MS})
+    assert next(iter(busiest([counted, shown], 1).items())) == ("10.0.0.7:443", 10)
+    assert busiest([shown], 9) == {"10.0.0.7:443": 9, "10.0.1.1:443": 9}
+
+
+def test_very_many_flows_take_no_memory_of_their_own() -> None:
+    spread = spread_of(30_000)
+    tracemalloc.start()
+    try:
+        overview.draw([], spread)
+        ecdf.draw([spread, of_flows(healthy(40))])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 30_000 * 60
+
+
 def test_flows_that_are_not_shown_are_dots_all_the_same() -> None:
     shown = analysed(STALLED / "capture.pcap", all_flows=True, pictures=True)
     hidden = analysed(STALLED / "capture.pcap", pictures=True)
     assert (len(shown.spread.ack_ch_ns), len(list(shown.flows))) == (0, 11)
     assert (len(hidden.spread.ack_ch_ns), len(list(hidden.flows))) == (10, 1)
-    whole = [analysis.spread.with_flows(analysis.flows) for analysis in (shown, hidden)]
-    assert sorted(whole[0].ack_ch_ns) == sorted(whole[1].ack_ch_ns)
-    assert sorted(whole[0].starts_ns) == sorted(whole[1].starts_ns)
-    assert {name: {step: sorted(v) for step, v in s.items()} for name, s in whole[0].servers.items()} == {
-        name: {step: sorted(v) for step, v in s.items()} for name, s in whole[1].servers.items()
-    }
+    both = [[analysis.spread, of_flows(analysis.flows)] for analysis in (shown, hidden)]
+    for name in ("starts_ns", "ack_ch_ns"):
+        first, second = (sorted(ns for spread in spreads for ns in getattr(spread, name)) for spreads in both)
+        assert first == second
+    assert busiest(both[0], 99) == busiest(both[1], 99)
+    for server in busiest(both[0], 99):
+        for step in STEPS:
+            assert sorted(lengths_of(both[0], server, step)) == sorted(lengths_of(both[1], server, step))
     assert analysed(STALLED / "capture.pcap").spread is None
 
 

@@ -3,6 +3,7 @@
 A panel for each step, a line for each of the busiest servers; the time is on a logarithmic scale.
 """
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -14,7 +15,7 @@ from pcapstall.report.percentiles import percentile
 from pcapstall.report.pictures import svg
 from pcapstall.report.pictures.log_scale import LogScale
 from pcapstall.report.pictures.palette import SERIES
-from pcapstall.report.pictures.spread import STEPS, Spread
+from pcapstall.report.pictures.spread import STEPS, Spread, busiest, lengths_of
 
 WIDTH: Final = 960.0
 SERVERS: Final = len(SERIES)
@@ -31,12 +32,14 @@ _PANEL_TOP: Final = 34.0
 _PANEL_BOTTOM: Final = 138.0
 
 
-def draw(spread: Spread) -> svg.Picture | None:
-    """The picture; None when no server has enough flows."""
-    servers = [name for name in spread.busiest(SERVERS) if max(map(len, spread.servers[name].values())) >= FEWEST]
-    panels: list[tuple[str, dict[str, list[int]]]] = []
+def draw(spreads: Sequence[Spread]) -> svg.Picture | None:
+    """The picture of all of them together; None when no server has enough flows."""
+    flows = {server: count for server, count in busiest(spreads, SERVERS).items() if count >= FEWEST}
+    servers = list(flows)
+    panels: list[tuple[str, dict[str, array[int]]]] = []
     for step in STEPS:
-        lengths = {server: sorted(spread.servers[server][step]) for server in servers}
+        # Of very many flows a list of numbers is five times as large.
+        lengths = {server: array("q", sorted(lengths_of(spreads, server, step))) for server in servers}
         enough = {server: values for server, values in lengths.items() if len(values) >= FEWEST and values[-1] > 0}
         if enough:
             panels.append((step, enough))
@@ -49,9 +52,8 @@ def draw(spread: Spread) -> svg.Picture | None:
     ]
     for at, server in enumerate(servers):
         x, y = 16 + _WIDE * (at % 2), 38.0 + 18 * (at // 2)
-        flows = max(map(len, spread.servers[server].values()))
         parts.append(svg.path(f"M{svg.number(x)} {svg.number(y)}h34", f"step s{at}"))
-        parts.append(svg.text(x + 42, y + 4, svg.fitted(f"{server}, {several(flows, 'flow')}", _WIDE - 70)))
+        parts.append(svg.text(x + 42, y + 4, svg.fitted(f"{server}, {several(flows[server], 'flow')}", _WIDE - 70)))
     for at, (step, lengths) in enumerate(panels):
         x, y = _WIDE * (at % 2), top + _HIGH * (at // 2)
         body = "".join(_panel(step, lengths, servers))

@@ -5,7 +5,8 @@ its end, so that what ended at one moment ends at one edge. Many flows are put i
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from pcapstall.core.counts import several
@@ -33,9 +34,9 @@ _MEANING: Final = "each flow at its start (across) and its time from TCP handsha
 
 
 class _Dot:
-    """One flow, or a bin of them."""
+    """A flow that is shown."""
 
-    def __init__(self, start_ns: int, length_ns: int | None, kind: str, flow: FlowReport | None = None) -> None:
+    def __init__(self, start_ns: int, length_ns: int | None, kind: str, flow: FlowReport) -> None:
         self.start_ns = start_ns
         self.length_ns = length_ns
         self.kind = kind
@@ -49,11 +50,10 @@ def draw(worst_first: Sequence[FlowReport], spread: Spread, linked: bool = False
     """
     dots = [_dot(flow) for flow in worst_first if any(flow.events.values())]
     fine = [dot for dot in dots if dot.kind == "fine"]
-    fine += [_Dot(start, length, "fine") for start, length in zip(spread.starts_ns, spread.ack_ch_ns, strict=True)]
     told = [dot for dot in dots if dot.kind != "fine"]
-    if not told and not fine:
+    if not dots and not spread.starts_ns:
         return None
-    return _Drawing(told, fine, linked).picture()
+    return _Drawing(told, fine, spread, linked).picture()
 
 
 def _dot(flow: FlowReport) -> _Dot:
@@ -63,27 +63,38 @@ def _dot(flow: FlowReport) -> _Dot:
 
 
 class _Drawing:
-    def __init__(self, told: Sequence[_Dot], fine: Sequence[_Dot], linked: bool) -> None:
+    def __init__(self, told: Sequence[_Dot], fine: Sequence[_Dot], spread: Spread, linked: bool) -> None:
         self._told = told
         self._fine = fine
+        self._spread = spread
+        """As fine, and so many that none may become an object of its own."""
         self._linked = linked
-        everything = [*told, *fine]
-        self._first_ns = min(dot.start_ns for dot in everything)
-        lengths = [dot.length_ns for dot in everything if dot.length_ns is not None and dot.length_ns > 0] or [10**9]
-        ends = [dot.start_ns + max(dot.length_ns or 0, 0) for dot in everything]
+        shown = [*told, *fine]
+        self._first_ns = min(chain((dot.start_ns for dot in shown), spread.starts_ns))
+        ends = (start_ns + max(length_ns or 0, 0) for start_ns, length_ns in self._times(shown))
         self._span_ns = max(max(ends) - self._first_ns, 1)
-        self._y = LogScale(min(lengths), max(lengths), _BOTTOM, _TOP)
-        self._lacking = any(dot.length_ns is None for dot in everything)
+        shortest = min((ns for _, ns in self._times(shown) if ns is not None and ns > 0), default=10**9)
+        longest = max((ns for _, ns in self._times(shown) if ns is not None and ns > 0), default=10**9)
+        self._y = LogScale(shortest, longest, _BOTTOM, _TOP)
+        self._lacking = any(dot.length_ns is None for dot in shown)
+
+    def _times(self, dots: Iterable[_Dot]) -> Iterator[tuple[int, int | None]]:
+        """Start and length of ``dots`` and of all that are only counted."""
+        return chain(
+            ((dot.start_ns, dot.length_ns) for dot in dots),
+            zip(self._spread.starts_ns, self._spread.ack_ch_ns, strict=True),
+        )
 
     def _x(self, ns: int) -> float:
         return _LEFT + 6 + (ns - self._first_ns) / self._span_ns * (_RIGHT - _LEFT - 12)
 
-    def _place(self, dot: _Dot) -> tuple[float, float]:
-        y = _NO_LENGTH if dot.length_ns is None else self._y.at(dot.length_ns)
-        return self._x(dot.start_ns), y
+    def _place(self, start_ns: int, length_ns: int | None) -> tuple[float, float]:
+        y = _NO_LENGTH if length_ns is None else self._y.at(length_ns)
+        return self._x(start_ns), y
 
     def picture(self) -> svg.Picture:
         counts = Counter(dot.kind for dot in [*self._told, *self._fine])
+        counts["fine"] += len(self._spread.starts_ns)
         said = ", ".join(f"{KINDS[name].words}: {counts[name]}" for name in KINDS if counts[name])
         label = f"Every flow at its start and at its length, {format_span(self._span_ns)} in all. {said}."
         parts = [
@@ -122,18 +133,18 @@ class _Drawing:
 
     def _fine_marks(self) -> Iterator[str]:
         shape = KINDS["fine"].shape
-        if len(self._fine) <= _FINE:
-            for dot in self._fine:
-                yield svg.path(shape, "k-fine", *self._place(dot))
+        if len(self._fine) + len(self._spread.starts_ns) <= _FINE:
+            for times in self._times(self._fine):
+                yield svg.path(shape, "k-fine", *self._place(*times))
             return
-        yield from self._binned(self._fine)
+        yield from self._binned(("fine", *times) for times in self._times(self._fine))
 
-    def _binned(self, dots: Sequence[_Dot]) -> Iterator[str]:
-        """Squares whose area grows with the flows in them."""
+    def _binned(self, flows: Iterable[tuple[str, int, int | None]]) -> Iterator[str]:
+        """Squares whose area grows with the flows in them; of each flow its kind, start and length."""
         bins: Counter[tuple[str, int, int]] = Counter()
-        for dot in dots:
-            x, y = self._place(dot)
-            bins[dot.kind, int(x / _BIN), int(y / _BIN)] += 1
+        for kind, start_ns, length_ns in flows:
+            x, y = self._place(start_ns, length_ns)
+            bins[kind, int(x / _BIN), int(y / _BIN)] += 1
         most = max(bins.values(), default=1)
         for (kind, across, up), count in sorted(bins.items()):
             side = max(_BIN * (count / most) ** 0.25, 1.5)
@@ -144,18 +155,17 @@ class _Drawing:
     def _whiskers(self) -> Iterator[str]:
         """From each stall to its end."""
         for dot in self._told[:_WHISKERS]:
-            if dot.flow is None or not dot.flow.stalled or not dot.length_ns:
+            if not dot.flow.stalled or not dot.length_ns:
                 continue
-            x, y = self._place(dot)
+            x, y = self._place(dot.start_ns, dot.length_ns)
             end = self._x(dot.start_ns + dot.length_ns)
             yield svg.path(f"M{svg.number(x)} {svg.number(y)}H{svg.number(end)}m0-3v6", f"whisker l-{dot.kind}")
 
     def _told_marks(self) -> Iterator[str]:
-        yield from self._binned(self._told[_ONE_BY_ONE:])
+        yield from self._binned((dot.kind, dot.start_ns, dot.length_ns) for dot in self._told[_ONE_BY_ONE:])
         for dot in reversed(self._told[:_ONE_BY_ONE]):
-            x, y = self._place(dot)
+            x, y = self._place(dot.start_ns, dot.length_ns)
             flow = dot.flow
-            assert flow is not None
             is_open = flow.stalled is not None and flow.intervals_ns.get(flow.stalled) is None
             parts = [svg.path(KINDS[dot.kind].shape, f"k-{dot.kind} mark", x, y)]
             if is_open:
@@ -166,10 +176,10 @@ class _Drawing:
 
     def _worst(self) -> Iterator[str]:
         """The name of the worst flow, at its mark."""
-        if not self._told or self._told[0].flow is None or not self._told[0].flow.stalled:
+        if not self._told or not self._told[0].flow.stalled:
             return
         dot, flow = self._told[0], self._told[0].flow
-        x, y = self._place(dot)
+        x, y = self._place(dot.start_ns, dot.length_ns)
         words = f"flow {flow.id}: {flow.stalled} {format_span(dot.length_ns or 0)}"
         is_left = x < (_LEFT + _RIGHT) / 2
         yield svg.text(x + (11 if is_left else -11), y - 6, words, f"strong halo {'' if is_left else 'end'}".strip())

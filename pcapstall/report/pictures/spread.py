@@ -5,6 +5,7 @@ A few dozen bytes a flow. What is drawn of them is known to `overview` and `ecdf
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from pcapstall.report.model import FlowReport
@@ -41,26 +42,34 @@ class Spread:
             if length is not None:
                 steps[name].append(length)
 
-    def with_flows(self, flows: Iterable[FlowReport]) -> "Spread":
-        """Both these and ``flows``."""
-        both = Spread()
-        both.starts_ns += self.starts_ns
-        both.ack_ch_ns += self.ack_ch_ns
-        both.servers = {
-            server: {name: array("q", values) for name, values in steps.items()}
-            for server, steps in self.servers.items()
-        }
-        for flow in flows:
-            both.add(start_of(flow), flow.server, flow.intervals_ns)
-        return both
 
-    def busiest(self, most: int) -> Sequence[str]:
-        """The servers with most lengths, the busiest first."""
+def of_flows(flows: Iterable[FlowReport]) -> Spread:
+    """Those of ``flows``."""
+    found = Spread()
+    for flow in flows:
+        found.add(start_of(flow), flow.server, flow.intervals_ns)
+    return found
 
-        def count(server: str) -> int:
-            return max(map(len, self.servers[server].values()))
 
-        return sorted(self.servers, key=lambda server: (-count(server), server))[:most]
+def lengths_of(spreads: Sequence[Spread], server: str, step: str) -> "array[int]":
+    """All that ``spreads`` have of a step, in their order."""
+    found = [spread.servers[server][step] for spread in spreads if server in spread.servers]
+    return found[0] if len(found) == 1 else array("q", chain.from_iterable(found))
+
+
+def busiest(spreads: Sequence[Spread], most: int) -> dict[str, int]:
+    """The servers with most lengths of one step, and how many; the busiest first.
+
+    None that one of ``spreads`` had no place for: nobody knows how many there were.
+    """
+    full = [spread for spread in spreads if len(spread.servers) >= SERVERS_MAX]
+    counts: dict[str, int] = {}
+    for server in {server for spread in spreads for server in spread.servers}:
+        if all(server in spread.servers for spread in full):
+            told = [spread.servers[server] for spread in spreads if server in spread.servers]
+            counts[server] = max(sum(len(steps[name]) for steps in told) for name in STEPS)
+    found = sorted(counts, key=lambda server: (-counts[server], server))[:most]
+    return {server: counts[server] for server in found}
 
 
 def start_of(flow: FlowReport) -> int:
