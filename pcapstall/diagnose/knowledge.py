@@ -21,6 +21,8 @@ CONNECTIONS_MAX: Final = 1_000_000
 
 PAIRS_MAX: Final = 50_000
 """Pairs of hosts that are told apart; later ones count as one of which nothing is known."""
+ALL_PAIRS: Final = 1 << 40
+"""More than there can be: no bound."""
 
 LIVED_NS: Final = 500_000_000
 """A shorter connection is no reason to wait for."""

@@ -67,6 +67,13 @@ class Followed(NamedTuple):
     """Why one process did what several were to do; empty when that is not so."""
 
 
+class Alone(NamedTuple):
+    """One process has to do it."""
+
+    why: str
+    """Empty when nothing else was asked for, or would pay."""
+
+
 class Texts(NamedTuple):
     """What is matched with all flows."""
 
@@ -105,7 +112,7 @@ def follow_captures(
         followed = _in_parallel(paths, options, stop or Stop(), progress)
         if isinstance(followed, Followed):
             return followed
-        alone = followed
+        alone = followed.why
     captures = open_captures(list(paths), stop)
     if progress is not None:
         progress(captures)
@@ -172,18 +179,18 @@ def _why_alone(options: "Options", texts: Texts) -> str:
 
 def _in_parallel(
     paths: Sequence[str], options: "Options", stop: Stop, progress: Callable[[Captures], None] | None
-) -> Followed | str:
-    """The same by several processes; why not, where one has to do it, and that was not what was asked for."""
+) -> Followed | Alone:
+    """The same by several processes; why not, where one has to do it."""
     if options.engine == DASK:
         return _on_cluster(paths, options, stop)
     if options.jobs == 1:
-        return ""
+        return Alone("")
     names = [name for path in paths for name in (glob(path) or [path])]
     if not all(map(can_be_read_again, names)):
-        return "a pipe is read by one process"
+        return Alone("a pipe is read by one process")
     # Where every flow is shown, most of the time goes into the rows, which one process makes.
     if options.jobs == AS_MANY_AS_PAY and (options.all_flows or _total_len(names) < PAYS_LEN):
-        return ""
+        return Alone("")
     from pcapstall.pipeline.workers import cores, why_alone  # a small capture needs none
 
     probe = open_captures(list(paths), stop)
@@ -191,7 +198,7 @@ def _in_parallel(
     alone = why_alone(probe)
     jobs = options.jobs or cores()
     if alone or jobs == 1:
-        return alone
+        return Alone(alone)
     return _in_shares(probe, paths, options, jobs, stop, progress)
 
 
@@ -207,7 +214,7 @@ def _in_shares(
     jobs: int,
     stop: Stop,
     progress: Callable[[Captures], None] | None,
-) -> Followed | str:
+) -> Followed | Alone:
     """The same by several processes; if one has to do it over, why."""
     from pcapstall.pipeline.shares import Wanted
     from pcapstall.pipeline.workers import Reading
@@ -223,7 +230,7 @@ def _in_shares(
     return _put_together(results, files, collector, findings, options)
 
 
-def _on_cluster(paths: Sequence[str], options: "Options", stop: Stop) -> Followed | str:
+def _on_cluster(paths: Sequence[str], options: "Options", stop: Stop) -> Followed | Alone:
     """The same on a Dask cluster."""
     from pcapstall.pipeline.cluster import follow_on_cluster
     from pcapstall.pipeline.shares import Wanted
@@ -233,14 +240,14 @@ def _on_cluster(paths: Sequence[str], options: "Options", stop: Stop) -> Followe
     told = follow_on_cluster(paths, wanted, options.scheduler, stop)
     files, dns = told[0].files, told[0].dns
     if files is None or dns is None:
-        return "the first share lacks what is known of the files"
+        return Alone("the first share lacks what is known of the files")
     findings.dns = dns
     return _put_together([share.result for share in told], files, collector, findings, options)
 
 
 def _put_together(
     results: "Sequence[ShareResult]", files: Files, collector: Collector, findings: Findings, options: "Options"
-) -> Followed | str:
+) -> Followed | Alone:
     """All shares as one; why not, where one process would have made something else of it."""
     from pcapstall.pipeline.share_merge import put_together, why_not
 
@@ -248,5 +255,5 @@ def _put_together(
     limits.left_unread = sum(result.left_unread for result in results)
     counts: dict[int, FileCounts] = {}
     with without_garbage():
-        alone = why_not(results, options.max_flows, options.all_flows) or put_together(results, collector, counts)
-    return alone or Followed(files._replace(counts=counts), collector, findings, limits, "")
+        why = why_not(results, options.max_flows, options.all_flows) or put_together(results, collector, counts)
+    return Alone(why) if why else Followed(files._replace(counts=counts), collector, findings, limits, "")

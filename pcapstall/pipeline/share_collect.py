@@ -6,6 +6,7 @@ the order in which a single table would have handed it on; so nothing that is ke
 
 from mypy_extensions import i64
 
+from pcapstall.diagnose.knowledge import ALL_PAIRS
 from pcapstall.diagnose.thresholds import Thresholds
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.share import CLOSING, DONE, RECORD, Share
@@ -21,7 +22,7 @@ class ShareCollector(Collector):
         self.moments: list[tuple[i64, i64]] = []
         """When each of ``kept`` was handed on: moments of all shares sort as a single table's do."""
         # Only all shares together know which are the first ones.
-        self.knowledge.pairs_max = 1 << 40
+        self.knowledge.pairs_max = ALL_PAIRS
 
     def forgets(self, flow: Flow) -> bool:
         """Count a flow that is done and neither stalled nor failed."""

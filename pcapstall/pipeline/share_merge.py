@@ -8,7 +8,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from pcapstall.diagnose.knowledge import CONNECTIONS_MAX, PAIRS_MAX, Knowledge
+from pcapstall.diagnose.knowledge import ALL_PAIRS, CONNECTIONS_MAX, PAIRS_MAX, Knowledge
 from pcapstall.diagnose.pairs import absorb_pairs, in_order, unpack_pairs
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.share import THE_END, phase_of
@@ -76,7 +76,7 @@ def put_together(results: Sequence[ShareResult], collector: Collector, files: di
     Returns why not, if that turns out.
     """
     knowledge = collector.knowledge
-    knowledge.pairs_max = 1 << 40
+    knowledge.pairs_max = ALL_PAIRS
     opened = [_numbers(result.log.opened) for result in results]
     kept = sorted(((moment, flow) for result in results for moment, flow in result.kept), key=_moment)
     collector.watched_until = []

@@ -15,24 +15,27 @@ pytest.importorskip("distributed", reason="Dask is not installed: pip install 'p
 CAPTURE = CAPTURES / "stalled-client-hello" / "capture.pcap"
 
 LOSING = """
-import os, signal, sys, threading
-from pathlib import Path
+import os, signal, sys
 from distributed import Client, LocalCluster, WorkerPlugin
 from pcapstall.__main__ import main
 
 path, flag = sys.argv[1:]
 
 class Killer(WorkerPlugin):
-    # The first worker that is given a task, and only that one, is killed while it is at it.
+    # The first worker that has a share is killed in the middle of it, and only that one.
     def setup(self, worker):
-        pass
-    def transition(self, key, start, finish, **kwargs):
-        if finish == "executing" and "_task" in key:
+        from pcapstall.pipeline import cluster
+        follow = cluster.follow_and_tell
+        def killed(captures, wanted, index):
             try:
-                os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+                out = os.open(flag, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             except FileExistsError:
-                return
-            threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGKILL)).start()
+                return follow(captures, wanted, index)
+            for _ in range(5000):
+                captures.next()
+            os.write(out, b"%d packets of share %d" % (captures.infos()[0].packets, index))
+            os.kill(os.getpid(), signal.SIGKILL)
+        cluster.follow_and_tell = killed
 
 if __name__ == "__main__":
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
@@ -66,7 +69,7 @@ def test_a_cluster_that_loses_a_worker_in_the_middle(tmp_path: Path, traffic: Pa
     script.write_text(LOSING)
     flag = tmp_path / "killed"
     ended = run(str(script), str(traffic), str(flag))
-    assert flag.exists()
+    assert flag.read_text().startswith("5000 packets of share ")
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout == alone(traffic)
 

@@ -54,7 +54,7 @@ def numbers(*values: int) -> bytes:
 def result(number: int, log: ShareLog, crowded: bool = False) -> ShareResult:
     return ShareResult(
         number=number, kept=(), counted=LengthTally(), beyond=LengthTally(), knowledge=knowledge.Knowledge(),
-        missed_bytes={}, files={}, readings=[("a.pcap", 9, 1, 2, number * 0)], watched_until=[2],
+        missed_bytes={}, files={}, readings=[("a.pcap", 9, 1, 2, 0)], watched_until=[2],
         log=log, closed_early=0, left_unread=0, crowded=crowded,
     )  # fmt: skip
 
