@@ -28,7 +28,8 @@ class Connection:
 
 @mypyc_attr(acyclic=True)
 class Life:
-    """A flow that lasted for a while: the stamps and frames of its first and last segment."""
+    """A flow that lasted for a while, or a request in one: the stamps and frames of its first and last segment. Of a
+    request the first frame is not known: 0."""
 
     def __init__(self, key: bytes, first_ns: i64, last_ns: i64, first_ref: i64, last_ref: i64) -> None:
         self.key: bytes = key

@@ -104,6 +104,9 @@ class Knowledge:
         """Take in how long a finished flow lasted."""
         if flow.last_ns - flow.first_ns >= LIVED_NS and len(self.lives) < CONNECTIONS_MAX:
             self.lives.append(Life(client_key(flow), flow.first_ns, flow.last_ns, flow.first_ref, flow.last_ref))
+            # Its requests that waited for their answers are lives of their own.
+            for asked_ns, answered_ns, ref in flow.waits or ():
+                self.lives.append(Life(client_key(flow), asked_ns, answered_ns, 0, ref))
 
     def hear_tls(self, flow: Flow) -> None:
         """A ClientHello was sent in ``flow``, which may have been met before."""

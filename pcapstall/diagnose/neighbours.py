@@ -1,6 +1,7 @@
 """Other connections of a host that fill a gap: what a proxy may have waited for before it went on.
 
-Only whole connections are looked at, by the times of their first and last segments. Nothing is concluded here.
+Whole connections are looked at, by the times of their first and last segments, and requests in one that were answered
+late. Nothing is concluded here.
 """
 
 from bisect import bisect_left

@@ -31,6 +31,7 @@ class Rarities:
         self.answer: str = ""
         self.other_syn_acks: list[tuple[i64, i64, i64]] = NO_SYN_ACKS
         self.icmp_errors: list[IcmpError] | None = None
+        self.waits: list[tuple[i64, i64, i64]] | None = None
 
 
 NONE: Final = Rarities()
@@ -113,3 +114,8 @@ class WithRarities:
     def icmp_errors(self) -> list[IcmpError] | None:
         """ICMP errors that quote the flow."""
         return self._rarities.icmp_errors
+
+    @property
+    def waits(self) -> list[tuple[i64, i64, i64]] | None:
+        """(asked, answered, frame of the answer) of the latest long waits for the server (flows.waits)."""
+        return self._rarities.waits

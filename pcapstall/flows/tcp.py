@@ -31,6 +31,7 @@ from pcapstall.flows.kept import Limits
 from pcapstall.flows.notes import Notes
 from pcapstall.flows.oddities import UNSEEN_LEN, is_absurd_ack, note_reset
 from pcapstall.flows.tls import TlsStreams
+from pcapstall.flows.waits import WAIT_NS, note_wait
 from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
 
 COPY_WINDOW_NS: Final = 50_000_000
@@ -62,6 +63,9 @@ class TcpEvents:
             if offset == half.next_offset and length > 0:
                 half.next_offset = offset + length
                 half.payload_bytes += length
+                asked_ns: i64 = half.peer.last_payload_ns
+                if half.last_payload_ns < asked_ns and segment.ts_ns - asked_ns >= WAIT_NS:
+                    note_wait(half, segment)
                 half.last_payload_ns = segment.ts_ns
             else:
                 kind = _classify(half, segment, offset)

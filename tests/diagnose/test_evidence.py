@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_verdicts import slow_server
+from test_verdicts import answer, slow_server
 from wire_support import ACK, FIN, HELLO, MS, PSH, RST, SECOND, SYN, Road, flows_of, follow, merged, reports
 
 from pcapstall.diagnose import answerers
@@ -283,6 +283,44 @@ def test_a_connection_that_fills_the_gap() -> None:
     same.c(at + 2800 * MS, FIN | ACK)
     collector = follow(merged(road.captured("client"), same.captured("client")))
     assert Neighbours(collector.knowledge).filling(road.client, flow.key, begin, end) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "cause"),
+    [
+        (50 * MS, 2900 * MS, "client_process"),
+        (-900 * MS, 2900 * MS, "unknown"),
+        (50 * MS, 3100 * MS, "unknown"),
+        (50 * MS, 1500 * MS, "unknown"),
+    ],
+)
+def test_a_request_in_an_older_connection_that_fills_the_gap(asked: int, answered: int, cause: str) -> None:
+    """A connection that is kept alive, and used before and afterwards."""
+    upstream = Road(server=bytes([10, 0, 0, 9]), client_port=40100, server_port=8080)
+    upstream.handshake()
+    road = Road(counts_ids=False, timestamps=False)
+    ack = road.handshake(5 * SECOND)
+    requests = [
+        (SECOND, SECOND + 20 * MS),
+        (ack + asked, ack + answered),
+        (ack + 9 * SECOND, ack + 9 * SECOND + 20 * MS),
+    ]
+    for number, (at, until) in enumerate(requests):
+        upstream.c(at, PSH | ACK, b"GET /\r\n\r\n", offset=9 * number, ack=4 * number)
+        upstream.s(until, PSH | ACK, b"200\n", offset=4 * number, ack=9 * number + 9)
+    road.c(ack + 3 * SECOND, PSH | ACK, HELLO)
+    answer(road, ack + 3 * SECOND)
+    rows = reports(merged(road.captured("middle"), upstream.captured("middle")))
+    (row,) = (row for row in rows if row.stalled)
+    assert (row.stalled, row.cause, row.confidence) == ("ack_ch", cause, "medium")
+    told = [fact for fact in row.evidence if "on another connection for an answer" in fact.text]
+    assert len(told) == (cause != "unknown")
+    if told:
+        assert told[0].text == (
+            "Meanwhile the client's host waited 2.9 s on another connection for an answer, which came 100 ms before "
+            "this one went on."
+        )
+        assert len(told[0].frames) == 1
 
 
 def test_rst_and_syn_ack_are_not_counted() -> None:

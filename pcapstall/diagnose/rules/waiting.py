@@ -257,9 +257,12 @@ def _other_work(case: Case, turn: Owed) -> Fact | None:
     other = case.surroundings.neighbours.filling(host, case.key, start, end)
     if other is None:
         return None
+    waited = span(other.last_ns - other.first_ns)
+    what = f"had another connection, for {waited}; its last segment"
+    if not other.first_ref:
+        what = f"waited {waited} on another connection for an answer, which"
     return Fact(
-        f"Meanwhile the {turn.side}'s host had another connection, for {span(other.last_ns - other.first_ns)}; its "
-        f"last segment came {span(end - other.last_ns)} before this one went on.",
+        f"Meanwhile the {turn.side}'s host {what} came {span(end - other.last_ns)} before this one went on.",
         refs(other.first_ref, other.last_ref),
     )
 
