@@ -166,6 +166,52 @@ def test_a_certificate() -> None:
     assert MAPPING.ip(A4) in made
 
 
+def identifier(dotted: str) -> bytes:
+    """X.690 section 8.19."""
+    first, second, *rest = map(int, dotted.split("."))
+    out = b""
+    for number in (40 * first + second, *rest):
+        digits = [number & 0x7F]
+        while number := number >> 7:
+            digits.append(number & 0x7F | 0x80)
+        out += bytes(reversed(digits))
+    return out
+
+
+def mapped_identifier(dotted: str) -> bytes:
+    value = b"\x06" + bytes((len(identifier(dotted)),)) + identifier(dotted)
+    body = len(value).to_bytes(3, "big") + value
+    made = Certificates(MAPPING).message(len(body).to_bytes(3, "big") + body)
+    assert made[:8] == (len(body).to_bytes(3, "big") + body)[:8]
+    return made[8:]
+
+
+@pytest.mark.parametrize(
+    "dotted",
+    "2.5.4.3 2.5.29.17 1.3.6.1.5.5.7.3.1 1.2.840.113549.1.1.11 1.2.840.10045.3.1.7 1.3.101.112 1.3.132.0.34"
+    " 2.16.840.1.101.3.4.2.1 2.23.140.1.2.1 1.3.6.1.4.1.11129.2.4.2 0.9.2342.19200300.100.1.25".split(),
+)
+def test_identifiers_of_standards_stay(dotted: str) -> None:
+    assert mapped_identifier(dotted) == identifier(dotted)
+
+
+@pytest.mark.parametrize(
+    "dotted",
+    "1.3.6.1.4.1.6449.1.2 1.3.6.1.4.1.311.21.8.1234567.7654321 1.2.840.113556.1 2.16.840.1.114028.10.1.2"
+    " 1.2.276.0.44.1.1 1.3.159.1".split(),
+)
+def test_identifiers_of_organisations_are_mapped(dotted: str) -> None:
+    old, new = identifier(dotted), mapped_identifier(dotted)
+    assert len(new) == len(old)
+    assert new != old
+    assert [byte & 0x80 for byte in new[1:]] == [byte & 0x80 for byte in old[1:]]
+    assert 0x80 not in new
+    assert new == mapped_identifier(dotted)
+    if dotted.startswith("1.3.6.1.4.1."):
+        assert new[:5] == old[:5]
+        assert new[5:7] != old[5:7]
+
+
 @given(
     st.binary(max_size=40) | st.sampled_from([b"\xff\xff", b"\xff\xff" * 3, b"\0\0", b"\xff\xfe\0\1"]),
     st.integers(0, 0xFFFF),
