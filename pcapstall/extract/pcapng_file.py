@@ -9,6 +9,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from pcapstall.capture.blocks import OPT_COMMENT, OPT_END, SHB_USERAPPL
 from pcapstall.capture.sections import ENHANCED_PACKET, INTERFACE, SECTION_HEADER, STATISTICS
+from pcapstall.core.utf8 import utf8
 
 IF_NAME: Final = 2
 IF_DESCRIPTION: Final = 3
@@ -42,8 +43,8 @@ class PcapngFile:
         self._out = out
         self._interfaces: dict[Described, int] = {}
         self._last_ns: dict[int, int] = {}
-        options = [(OPT_COMMENT, text.encode()) for text in comments]
-        options.append((SHB_USERAPPL, application.encode()))
+        options = [(OPT_COMMENT, utf8(text)) for text in comments]
+        options.append((SHB_USERAPPL, utf8(application)))
         self._block(SECTION_HEADER, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1), options)
 
     def interface(self, described: Described) -> int:
@@ -52,10 +53,10 @@ class PcapngFile:
         if number is None:
             number = self._interfaces[described] = len(self._interfaces)
             texts = ((IF_NAME, described.name), (IF_DESCRIPTION, described.description))
-            options = [(code, text.encode()) for code, text in texts if text]
+            options = [(code, utf8(text)) for code, text in texts if text]
             if described.filter:
-                options.append((IF_FILTER, b"\0" + described.filter.encode()))
-            options += [(OPT_COMMENT, text.encode()) for text in described.comments]
+                options.append((IF_FILTER, b"\0" + utf8(described.filter)))
+            options += [(OPT_COMMENT, utf8(text)) for text in described.comments]
             options.append((IF_TSRESOL, _NANOSECONDS))
             self._block(INTERFACE, struct.pack("<HHI", described.linktype, 0, described.snaplen), options)
         return number

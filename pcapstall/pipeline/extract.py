@@ -17,6 +17,7 @@ from pcapstall.capture.source import Stop
 from pcapstall.core.counts import several
 from pcapstall.core.errors import UsageError
 from pcapstall.core.frames import file_of, frame_of, frame_ref
+from pcapstall.core.utf8 import utf8
 from pcapstall.extract.pcap_file import PcapFile
 from pcapstall.extract.pcapng_file import Described, Option, PcapngFile
 from pcapstall.extract.picking import Picker
@@ -199,7 +200,7 @@ def _write_pcapng(
         counts.setdefault(number, set()).add((int(record.file_index), int(record.interface)))
         options = _own_options(record, anonymised is None)
         if ref in comments:
-            options.append((OPT_COMMENT, "\n".join(comments[ref]).encode()))
+            options.append((OPT_COMMENT, utf8("\n".join(comments[ref]))))
         file.write(number, int(record.ts_ns), data, int(record.origlen), options)
         refs.append(ref)
     for number, sources in counts.items():

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Final, TextIO
 
 from pcapstall import __version__
 from pcapstall.core.errors import UsageError
+from pcapstall.core.utf8 import without_surrogates
 from pcapstall.report import flat
 from pcapstall.report.model import EVENTS, SCHEMA, FlowReport, Report
 from pcapstall.report.options import RenderOptions
@@ -86,7 +87,7 @@ def _schema(pa: Any, report: Report) -> Any:
         "pcapstall.schema": str(SCHEMA),
         "pcapstall.version": __version__,
         "pcapstall.t0_ns": str(report.t0_ns),
-        "pcapstall.captures": "\n".join(_utf8(capture.file) for capture in report.captures),
+        "pcapstall.captures": "\n".join(without_surrogates(capture.file) for capture in report.captures),
     }
     return pa.schema(fields, metadata=about)
 
@@ -101,12 +102,7 @@ def _row(flow: FlowReport, places: Places) -> list[object]:
 
 def _plain(value: flat.Value) -> object:
     if isinstance(value, str):
-        return _utf8(value)
+        return without_surrogates(value)
     if isinstance(value, list):
-        return [_utf8(text) for text in value]
+        return [without_surrogates(text) for text in value]
     return value
-
-
-def _utf8(text: str) -> str:
-    """``text`` without lone surrogates, which names of files may have."""
-    return text if text.isascii() else text.encode(errors="backslashreplace").decode()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from pcapstall.core.errors import UsageError
+from pcapstall.core.utf8 import utf8
 from pcapstall.report import prose
 from pcapstall.report.model import Report
 from pcapstall.report.page import escape, page_end, page_start, picture_lines
@@ -71,7 +72,7 @@ def encoded(drawing: Drawing, name: str) -> bytes:
 
 
 def _svg(drawing: Drawing) -> bytes:
-    return drawing.whole().document().encode()
+    return utf8(drawing.whole().document())
 
 
 def _png(drawing: Drawing) -> bytes:
@@ -81,7 +82,7 @@ def _png(drawing: Drawing) -> bytes:
 
 
 def _html(drawing: Drawing) -> bytes:
-    return "".join(f"{line}\n" for line in _page(drawing)).encode("utf-8", "backslashreplace")
+    return utf8("".join(f"{line}\n" for line in _page(drawing)))
 
 
 def _page(drawing: Drawing) -> Iterator[str]:

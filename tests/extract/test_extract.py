@@ -353,3 +353,12 @@ def test_a_set_of_frames() -> None:
     assert len(found) == 5
     assert all(ref in found for ref in refs)
     assert not any(ref in found for ref in (0, 2, 99_999, 200_000, (1 << 40) | 1, (3 << 40) | 4))
+
+
+def test_a_name_that_is_no_utf8(tmp_path: Path) -> None:
+    capture = tmp_path / os.fsdecode(b"\xff.pcap")
+    capture.write_bytes((CAPTURES / "stalled-client-hello" / "capture.pcap").read_bytes())
+    assert main(["extract", str(capture), "--flow", "6", "-o", str(tmp_path / "out.pcapng")]) == 0
+    assert b"\\udcff.pcap" in (tmp_path / "out.pcapng").read_bytes()
+    for suffix in ("svg", "html", "png"):
+        assert main(["plot", str(capture), "-o", str(tmp_path / f"out.{suffix}")]) == 0
