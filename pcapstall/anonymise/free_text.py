@@ -32,6 +32,7 @@ _TEXT: Final = r"(?:[A-Za-z0-9._%+-]+@)?[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9]
 _TOKEN: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{_V6})|(?P<v4>{_V4})|(?P<text>{_TEXT})")
 _ADDRESSES: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{_V6})|(?P<v4>{_V4})")
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
+_ANY_WORD: Final = re.compile(r"[^\W_]+")
 
 _SUFFIXES: Final = frozenset(
     "com org net edu gov mil int io dev cloud app ai co eu de fr uk us nl ch at it es pl se no fi dk cz ru cn jp kr in"
@@ -56,8 +57,13 @@ class FreeText:
 
     def __init__(self, mapping: Mapping, hidden: Iterable[str] = ()) -> None:
         self._mapping = mapping
-        self._hidden = {word.lower() for text in hidden for word in _WORD.findall(text)}
+        words = {word.lower() for text in hidden for word in _ANY_WORD.findall(text)}
+        self._hidden = mapping.hidden
         """Words that were named by hand: replaced wherever they stand."""
+        self._hidden.update(word for word in words if word.isascii())
+        foreign = "|".join(re.escape(word) for word in sorted(words - self._hidden, key=len, reverse=True))
+        self._foreign = re.compile(rf"(?<![^\W_])(?:{foreign})(?![^\W_])", re.IGNORECASE) if foreign else None
+        """Those of other letters than ASCII's."""
         self._names: set[str] = set()
         self._words: set[str] = set()
         self._known = -1
@@ -65,11 +71,26 @@ class FreeText:
     def line(self, text: str) -> str:
         """``text`` with other names."""
         self._learn()
+        if self._foreign is not None:
+            text = self._foreign.sub(lambda match: self._mapping.words(match[0]), text)
         return _TOKEN.sub(self._token, text)
 
     def addresses(self, text: str) -> str:
-        """``text`` with other addresses, and all its words."""
-        return _ADDRESSES.sub(self._token, text)
+        """``text`` with other addresses; of its words only those that are hidden are replaced."""
+        pieces, at = [], 0
+        for match in _ADDRESSES.finditer(text):
+            pieces += [self._hide(text[at : match.start()]), self._token(match)]
+            at = match.end()
+        return "".join((*pieces, self._hide(text[at:])))
+
+    def hides(self, text: str) -> bool:
+        """Whether a hidden word stands in ``text``."""
+        return bool(self._hidden) and not self._hidden.isdisjoint(_WORD.findall(text.lower()))
+
+    def _hide(self, text: str) -> str:
+        if not self._hidden:
+            return text
+        return _WORD.sub(lambda match: self._mapping.word(match[0]) if self.hides(match[0]) else match[0], text)
 
     def _learn(self) -> None:
         """Names that were met since, with the domains that they are in."""

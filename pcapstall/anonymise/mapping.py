@@ -25,6 +25,8 @@ class Mapping:
         self._words = Words(secret)
         self.names: set[str] = set()
         """Hosts' names that were met, in small letters."""
+        self.hidden: set[str] = set()
+        """Words in small letters that are replaced even where a protocol or every system has them."""
         self.blobs: dict[bytes, bytes] = {}
         """Randoms and session ids that were met, and what they became."""
         self.ip = self._addresses.ip

@@ -130,6 +130,8 @@ class Strings:
         if address is not None:
             return address
         library = _LIBRARY.fullmatch(part)
+        if self._text.hides(part):
+            return self._mapping.words(part)
         if part in KEPT_PATHS or (library and library[1].rstrip("-") in KEPT_LIBRARIES):
             return part
         if kernel and part.isdigit():

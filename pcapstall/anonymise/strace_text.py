@@ -91,15 +91,14 @@ class StraceText:
         return encoded(mapped, text)
 
     def _between(self, text: bytes) -> bytes:
-        """What stands outside of strings: addresses, and commands' names."""
+        """What stands outside of strings: addresses, commands' names, and words that are to be hidden."""
         text = _HARDWARE.sub(lambda match: match[1] + _BYTE.sub(b"0", match[2]), text)
         text = _DECODED_PID.sub(lambda match: b"<" + self._words(match[1]) + b">", text)
         return self._text.addresses(text.decode("latin-1")).encode("latin-1")
 
     def _words(self, text: bytes) -> bytes:
         """Text that is no call: each word of it."""
-        mapped = self._text.addresses(text.decode("latin-1"))
-        return self._mapping.words(mapped).encode("latin-1")
+        return self._mapping.words(text.decode("latin-1")).encode("latin-1")
 
     def _name(self, text: bytes) -> bytes:
         return self._mapping.name(text.decode("latin-1")).encode("latin-1")

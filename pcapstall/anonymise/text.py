@@ -78,7 +78,7 @@ def _proxy(text: str, mapping: Mapping) -> str:
     """A PROXY header of version 1: both ports stand behind both addresses."""
     *head, source, destination, source_port, destination_port = text.split(" ")
     mapped = [_TOKEN.sub(lambda match: _token(match, mapping), address) for address in (source, destination)]
-    return " ".join((*head, *mapped, source_port, destination_port))
+    return " ".join((*(_word(word, mapping) for word in head), *mapped, source_port, destination_port))
 
 
 def _ip(text: str, mapping: Mapping) -> str:
@@ -96,7 +96,8 @@ def _host(text: str, mapping: Mapping) -> str:
 
 
 def _word(text: str, mapping: Mapping) -> str:
-    return text if text.lower() in KEPT_TOKENS else mapping.word(text)
+    small = text.lower()
+    return text if small in KEPT_TOKENS and small not in mapping.hidden else mapping.word(text)
 
 
 def _same_length(text: str, mapping: Mapping) -> str:

@@ -121,6 +121,9 @@ def _anonymised(wanted: bool, key_text: str | None, hidden: tuple[str, ...]) -> 
         if key_text is not None or hidden:
             raise UsageError(f"{'--key' if key_text is not None else '--hide'} belongs to --anonymize")
         return None
+    for word in hidden:
+        if not any(character.isalnum() for character in word):
+            raise UsageError(f"--hide {word!r}: there is no word in it")
     from pcapstall.anonymise.secret import new_secret, parse_secret
     from pcapstall.pipeline.anonymised import Anonymised
 

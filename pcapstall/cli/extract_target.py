@@ -5,7 +5,7 @@ Everything is looked at before anything is read. What is written is not known he
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pcapstall.capture.source import can_be_read_again
 from pcapstall.cli import destination
@@ -14,6 +14,9 @@ from pcapstall.pipeline.given import GivenFile
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.anonymised_files import Planned
+
+_NAMED_MAX: Final = 3
+"""So many files are named in an error."""
 
 
 class Target(NamedTuple):
@@ -41,6 +44,22 @@ class Target(NamedTuple):
         destination.check(self.capture, inputs)
         for planned in self.others:
             destination.check(os.path.join(self.folder or "", planned.name), inputs)
+        if self.folder is not None:
+            self._check_others(self.folder)
+
+    def _check_others(self, folder: str) -> None:
+        """UsageError when there is something in the folder that would go out with what is written."""
+        written = {os.path.basename(self.capture), *(planned.name for planned in self.others)}
+        try:
+            there = sorted(set(os.listdir(folder)) - written)
+        except OSError as error:
+            raise UsageError(f"-o {folder}: {error.strerror}") from error
+        if there:
+            more = f" and {len(there) - _NAMED_MAX} more" if len(there) > _NAMED_MAX else ""
+            raise UsageError(
+                f"-o {folder}: there is something else in it, {', '.join(there[:_NAMED_MAX])}{more}, that would be"
+                " passed on, too: name a new folder"
+            )
 
     def make_folder(self) -> None:
         """The folder is there, or UsageError says why it cannot be."""

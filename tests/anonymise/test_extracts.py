@@ -249,7 +249,16 @@ def test_both_ends_get_the_same_names(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["compare", *(str(tmp_path / f"{end}.pcapng") for end in ("capture", "capture_server"))]) == 0
 
 
-@pytest.mark.parametrize("options", [["--key", "00" * 16], ["--hide", "word"], ["--anonymize", "--key", "00"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--key", "00" * 16],
+        ["--hide", "word"],
+        ["--anonymize", "--hide", ""],
+        ["--anonymize", "--hide", "-."],
+        ["--anonymize", "--key", "00"],
+    ],
+)
 def test_wrong_usage(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["extract", str(ALL[0]), "--flow", "1", "-o", "x.pcap", *options]) == 2

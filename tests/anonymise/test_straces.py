@@ -179,6 +179,23 @@ def test_a_log_keeps_what_nobody_knows_to_be_a_name() -> None:
     assert not any(word in made for word in ("node7", "bluebird", "influx", "corp"))
 
 
+def test_a_hidden_word_is_hidden_everywhere() -> None:
+    _, strace, log = text_of(("bluebird", "Grün-home", "proxy"))
+    for line in (
+        b"--- SIGSEGV {si_signo=SIGSEGV} --- bluebird",
+        b"close(3<bluebird>) = -1 EBADF (bluebird at 203.0.113.7)",
+        b'openat(AT_FDCWD, "/home/x", 0) = 3',
+        b'sendto(3, "PROXY TCP4 203.0.113.7 203.0.113.8 1 2\\r\\n", 40, 0, NULL, 0) = 40',
+    ):
+        made = strace.line(line).lower()
+        assert not any(word in made for word in (b"bluebird", b"/home/", b"proxy", b"203.0.113"))
+        assert made.split(b" ")[0].startswith((b"---", b"close(3", b"openat(", b"sendto("))
+    made = log.line("Die grün gestrichene GRÜN-HOME, unergründlich".encode()).decode()
+    assert "grün " not in made.lower()
+    assert "home" not in made.lower()
+    assert made.endswith("unergründlich")
+
+
 Said = tuple[list[FlowReport], list[StraceReport], list[LogReport]]
 
 
@@ -314,6 +331,17 @@ def test_several_files_need_a_folder(
 def test_a_folder_is_only_for_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["extract", str(STALL / "capture.pcap"), "--flow", "6", "-o", str(tmp_path)]) == 2
     assert "is a folder: name a file in it" in capsys.readouterr().err
+
+
+def test_what_is_in_the_folder_would_be_passed_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["extract", str(STALL / "capture.pcap"), "--flow", "6", "--anonymize", "-o", f"{tmp_path}/out"]
+    assert main([*command, f"--strace=other={STALL}/outbound.strace"]) == 0
+    assert main([*command, f"--strace=other={STALL}/inbound.strace"]) == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    capsys.readouterr()
+    assert main([*command, f"--strace={STALL}/outbound.strace"]) == 2
+    assert "there is something else in it, other.strace, that would be passed on" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
 
 
 def test_no_input_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
