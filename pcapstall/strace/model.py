@@ -110,7 +110,6 @@ class OpenFile:
         """The last one that -y printed for it."""
         self.watches: list[Interest] = _NO_WATCHES
         """Its registrations in epoll sets, past and present, the last `MAX_WATCHES`. `watched` adds to it."""
-        self.watches_dropped: i64 = 0
 
     def lived(self, life: Life) -> None:
         """Another descriptor leads to it."""
@@ -129,7 +128,6 @@ class OpenFile:
             for old in self.watches:
                 if old.removed:
                     self.watches.remove(old)
-                    self.watches_dropped += 1
                     break
 
     def describe(self) -> str:

@@ -33,7 +33,6 @@ class Preview:
         self.call: Call = call
         """The call that brought the first of these bytes."""
         self.last_line: i64 = call.line
-        self.last_start_ns: i64 = call.start_ns
         self.last_end_ns: i64 = call.end_ns
         """Of the call that brought the last of them."""
         self.peeked: bool = False
@@ -54,7 +53,6 @@ class Direction:
         self.first_try: Call | None = None
         """The first call at all, whatever it returned."""
         self.last_line: i64 = 0
-        self.last_start_ns: i64 = -1
         self.last_end_ns: i64 = -1
         self.end: Call | None = None
         """The read that returned 0; the shutdown, for writing."""

@@ -103,7 +103,6 @@ class Transfers:
         way.calls += 1
         way.bytes += moved
         way.last_line = reader.ref
-        way.last_start_ns = reader.start_ns
         way.last_end_ns = reader.end_ns
         if way.first is None:
             way.first = self._make(reader)
@@ -159,7 +158,6 @@ class Transfers:
             previews.append(last)
         last.data += shown.data
         last.last_line = reader.ref
-        last.last_start_ns = reader.start_ns
         last.last_end_ns = reader.end_ns
 
     def _shown(self, reader: StraceReader, code: i64, moved: i64, limit: i64) -> Shown:

@@ -191,7 +191,6 @@ class Activity:
         self.gap_ns: i64 = 0
         """The longest time in the window without being in a call."""
         self.gap_start_ns: i64 = -1
-        self.gap_end_ns: i64 = -1
         self.gap_line: i64 = 0
         """The line before it; 0 when there is none."""
         self.gap_end_line: i64 = 0

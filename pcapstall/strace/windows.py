@@ -104,7 +104,6 @@ class Windows:
             if inside_end - inside_start > activity.gap_ns:
                 activity.gap_ns = inside_end - inside_start
                 activity.gap_start_ns = inside_start
-                activity.gap_end_ns = inside_end
                 activity.gap_line = line
                 activity.gap_end_line = end_line
 
