@@ -1,19 +1,18 @@
-"""What `pcapstall extract` does once its captures were read: pick, write, look at what was written, and tell of it.
+"""What `pcapstall extract` says once its captures were read, and where what it writes goes.
 
-Arguments are the command's matter, packets the pipeline's.
+Arguments are the command's matter, packets and the order of the work the pipeline's.
 """
 
-import os
 import shlex
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from pcapstall.capture.source import Stop
 from pcapstall.cli import destination
 from pcapstall.cli.extract_target import Target
 from pcapstall.cli.stages import stages
 from pcapstall.core.counts import several
-from pcapstall.core.frames import frame_of
 from pcapstall.pipeline import Analysis, Options
 from pcapstall.report.happening import what_happened
 from pcapstall.report.model import FlowReport
@@ -22,6 +21,7 @@ from pcapstall.report.untrusted import printable
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.anonymised import Anonymised
+    from pcapstall.pipeline.extract_run import Extracted
 
 _TOLD: Final = 20
 """Flows that are told of one by one."""
@@ -44,105 +44,53 @@ class Work:
 
     def extract(self, analysis: Analysis, stop: Stop) -> None:
         """Pick and write the flows, and what belongs to them."""
-        from pcapstall.pipeline import extract
-        from pcapstall.pipeline.extract_check import differences
+        from pcapstall.pipeline.extract_run import Surroundings, Wanted, make
 
         if not analysis.captures:
             return
-        chosen = extract.choose(analysis.flows, self._selectors)
-        stages("picking packets")
-        picked = extract.pick(analysis, chosen, list(self.names), stop, self._anonymised)
-        _heed(stop)
-        names = [self.names.get(capture.file, capture.file) for capture in analysis.captures]
-        if self._anonymised is not None:
-            names = [f"capture {number}" for number in range(1, len(names) + 1)] if len(names) > 1 else ["the capture"]
-        comments = extract.comments_of(chosen, picked.firsts, names)
-        about = f"{several(len(chosen), 'flow')} of {', '.join(names)}"
-        if self._anonymised is not None:
-            about = f"{about}, anonymised"
-            # What a strace tells, paths and threads, is only known under other names once those are written.
-            comments = {} if self._target.others else self._anonymised.comments(comments)
+        target = self._target
+        can_be_read = target.capture != destination.STDOUT
+        wanted = Wanted(
+            self._selectors, target.capture, target.wanted, can_be_read, target.folder, target.others, self._how,
+            self._anonymised,
+        )  # fmt: skip
+        made = make(wanted, analysis, self.names, Surroundings(self._opened, stages, stop))
+        if made is not None:
+            total = sum(capture.packets for capture in analysis.captures)
+            self._say(list(self._lines(made, total)))
 
-        def write(comments: Mapping[int, Sequence[str]]) -> extract.Written | None:
-            made: list[extract.Written] = []
-            how = (self._target.wanted, picked, list(self.names), comments, [about], stop, self._anonymised)
-            with destination.opened_for_bytes(self._target.capture) as out:
-                made.append(extract.write(out, *how))
-                _heed(stop)
-            return made[0] if made else None
-
-        stages("writing")
+    def _opened(self, path: str) -> AbstractContextManager[BinaryIO]:
         self._target.make_folder()
-        written = write(comments)
-        if written is None:
-            return  # whoever reads standard output has had enough
-        total = sum(capture.packets for capture in analysis.captures)
-        lines = [
-            f"{self._target.capture}: {several(len(chosen), 'flow')}, {written.packets} of {several(total, 'packet')}"
-        ]
-        if written.interfaces > 1 and self._target.wanted == "pcap":
-            lines.append(f"A pcap file has one interface, and these packets are of {written.interfaces}: use .pcapng.")
-        lines += self._write_others(stop)
-        lines += [_told(row) for row in worst_first(chosen)[:_TOLD]]
+        return destination.opened_for_bytes(path)
+
+    def _lines(self, made: "Extracted", total: int) -> Iterator[str]:
+        from pcapstall.pipeline.extract_check import differences
+
+        chosen, written, target = made.chosen, made.written, self._target
+        yield f"{target.capture}: {several(len(chosen), 'flow')}, {written.packets} of {several(total, 'packet')}"
+        if written.interfaces > 1 and target.wanted == "pcap":
+            yield f"A pcap file has one interface, and these packets are of {written.interfaces}: use .pcapng."
+        for text in made.texts:
+            yield f"{text.path}: {several(text.lines, 'line')} of {text.source}"
+        yield from (_told(row) for row in worst_first(chosen)[:_TOLD])
         if len(chosen) > _TOLD:
-            lines.append(f"and {len(chosen) - _TOLD} more")
+            yield f"and {len(chosen) - _TOLD} more"
         if self._anonymised is not None:
-            lines += self._told_of(self._anonymised, chosen)
-            chosen = [self._anonymised.renamed(row) for row in chosen]
-        alone = self._alone()
-        if self._target.others and self._target.wanted == extract.PCAPNG:
-            firsts, refs = {row.id: row.first_frame for row in alone}, written.refs
-            write(extract.comments_of(alone, firsts, names, lambda ref: refs[int(frame_of(ref)) - 1]))
-        if self._target.others:
-            lines.append(_report_of(self._target.capture, self._how_again()))
-        self._say(lines + differences(chosen, alone) if alone else lines)
+            yield from self._told_of(self._anonymised, chosen)
+        if target.others:
+            yield _report_of(target.capture, made.how)
+        if made.alone:
+            yield from differences(made.renamed, made.alone)
 
-    def _write_others(self, stop: Stop) -> list[str]:
-        """Straces and logs of an anonymised extract."""
-        if not self._target.others or self._anonymised is None or self._target.folder is None:
-            return []
-        from pcapstall.pipeline.anonymised_files import Rewriter
-
-        rewriter = Rewriter(self._anonymised)
-        lines = []
-        for planned in self._target.others:
-            path = os.path.join(self._target.folder, planned.name)
-            with destination.opened_for_bytes(path) as out:
-                count = rewriter.write(planned, out)
-                _heed(stop)
-            lines.append(f"{path}: {several(count, 'line')} of {planned.source}")
-        return lines
-
-    def _told_of(self, anonymised: "Anonymised", chosen: list[FlowReport]) -> list[str]:
-        others = [anonymised.renamed(row) for row in worst_first(chosen)[:_TOLD]]
-        lines = [f"Flow {row.id} is {row.client} -> {row.server} there." for row in others]
+    def _told_of(self, anonymised: "Anonymised", chosen: Sequence[FlowReport]) -> Iterator[str]:
+        for row in [anonymised.renamed(row) for row in worst_first(chosen)[:_TOLD]]:
+            yield f"Flow {row.id} is {row.client} -> {row.server} there."
         if anonymised.dropped:
-            lines.append(f"{several(anonymised.dropped, 'packet')} left out: nothing is known of what they may tell.")
+            yield f"{several(anonymised.dropped, 'packet')} left out: nothing is known of what they may tell."
         if not self._keyed:
-            lines.append("The names were made with a key that is gone now: --key gives the same ones each time.")
+            yield "The names were made with a key that is gone now: --key gives the same ones each time."
         if any(planned.kind == "log" for planned in self._target.others):
-            lines.append("A log is free text: read it before you pass it on, and --hide what should not be there.")
-        return lines
-
-    def _how_again(self) -> Options:
-        """How the extract is to be read."""
-        if self._target.folder is None or not self._target.others:
-            return self._how
-        from pcapstall.pipeline.anonymised_files import given_again
-
-        straces = given_again(self._target.others, self._target.folder, "strace")
-        logs = given_again(self._target.others, self._target.folder, "log")
-        return self._how._replace(straces=straces, logs=logs)
-
-    def _alone(self) -> list[FlowReport]:
-        """What the extract alone says; where it went to standard output nobody can look again."""
-        from pcapstall.pipeline import analyse
-
-        made: list[FlowReport] = []
-        if self._target.capture != destination.STDOUT:
-            stages("reading the extract")
-            analyse([self._target.capture], self._how_again(), before_closing=lambda alone: made.extend(alone.flows))
-        return made
+            yield "A log is free text: read it before you pass it on, and --hide what should not be there."
 
     def _say(self, lines: list[str]) -> None:
         if self._target.capture == destination.STDOUT:
@@ -151,12 +99,6 @@ class Work:
         with destination.opened(None) as out:
             for line in lines:
                 out.write(f"{printable(line)}\n")
-
-
-def _heed(stop: Stop) -> None:
-    """Half an extract is of no use."""
-    if stop.count:
-        raise KeyboardInterrupt
 
 
 def _told(row: FlowReport) -> str:
