@@ -4,10 +4,22 @@ Kept are versions, ciphers, groups, algorithms, ALPN and the kinds of extensions
 randoms, session ids and tickets; keys and everything unknown is filler. A message may be cut anywhere.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from pcapstall.anonymise.mapping import Mapping, filler
 from pcapstall.core.words import u16_be
+from pcapstall.wire.tls_shape import (
+    EXTENSION_ALPN,
+    EXTENSION_EARLY_DATA,
+    EXTENSION_ECH,
+    EXTENSION_KEY_SHARE,
+    EXTENSION_PRE_SHARED_KEY,
+    EXTENSION_SERVER_NAME,
+    EXTENSION_SESSION_TICKET,
+    EXTENSION_SIGNATURE_ALGORITHMS,
+    EXTENSION_SUPPORTED_VERSIONS,
+)
 
 _RANDOM: Final = 2
 _DRAFT_MAJOR: Final = 0x7F
@@ -16,15 +28,23 @@ _SESSION_ID: Final = 34
 HELLO_RETRY_RANDOM: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 """RFC 8446 section 4.1.3: it says what the message is."""
 
-_SERVER_NAME: Final = 0
-_SESSION_TICKET: Final = 35
-_PRE_SHARED_KEY: Final = 41
-_KEY_SHARE: Final = 51
-_NUMBERS: Final = frozenset((10, 13, 27, 43, 50))
+_SUPPORTED_GROUPS: Final = 10
+_PADDING: Final = 21
+_COMPRESS_CERTIFICATE: Final = 27
+_SIGNATURE_ALGORITHMS_CERT: Final = 50
+_RENEGOTIATION_INFO: Final = 0xFF01
+_NUMBERS: Final = frozenset(
+    (
+        _SUPPORTED_GROUPS,
+        EXTENSION_SIGNATURE_ALGORITHMS,
+        _COMPRESS_CERTIFICATE,
+        EXTENSION_SUPPORTED_VERSIONS,
+        _SIGNATURE_ALGORITHMS_CERT,
+    )
+)
 """Extensions whose data are lists of IANA's numbers of two bytes, behind a length."""
-_SHORT: Final = {1: 1, 5: 5, 11: 4, 17: 0, 22: 0, 23: 0, 28: 2, 42: 4, 45: 3, 49: 0}
+_SHORT: Final = {1: 1, 5: 5, 11: 4, 17: 0, 22: 0, 23: 0, 28: 2, EXTENSION_EARLY_DATA: 4, 45: 3, 49: 0}
 """Extensions that are kept, and how long their data are at most."""
-_ALPN: Final = 16
 _TEXT_NUMBERS: Final = frozenset((0x3374, 0x4469, 0x44CD, 0x7550))
 """Numbers of extensions that look like two letters: NPN, ALPS, Channel ID."""
 _COMPRESSION_MAX: Final = 4
@@ -93,29 +113,18 @@ class Hellos:
             return data if len(data) <= _SHORT[number] else filler(len(data))
         if number in _NUMBERS:
             return _numbers(data, len(data) % 2 + (0 if len(data) % 2 else 2))
-        if number == _ALPN:
+        if number == EXTENSION_ALPN:
             return _protocols(data)
         out = bytearray(filler(len(data)))
-        try:
-            if number == _SERVER_NAME:
-                self._server_names(data, out)
-            elif number == _SESSION_TICKET:
-                return self._mapping.blob(data)
-            elif number == _KEY_SHARE:
-                _key_shares(data, out, from_client)
-            elif number == _PRE_SHARED_KEY:
-                if not from_client:
-                    return data[:2] + bytes(out[2:])
-                self._identities(data, out)
-            elif number in (0xFF01, 0xFE0D):
-                out[:1] = data[:1]
-            elif number == 21:
-                return bytes(len(data))
-        except IndexError:
-            return bytes(out[: len(data)])  # cut: what follows is filler
+        fill = _FILLED.get(number)
+        if fill is not None:
+            try:
+                fill(self, data, out, from_client)
+            except IndexError:
+                return bytes(out[: len(data)])  # cut: what follows is filler
         return bytes(out[: len(data)])
 
-    def _server_names(self, data: bytes, out: bytearray) -> None:
+    def server_names(self, data: bytes, out: bytearray, _from_client: bool) -> None:
         """RFC 6066 section 3: the list's length, then type, length and name."""
         _copy(data, out, 0, 2)
         at = 2
@@ -126,8 +135,15 @@ class Hellos:
             out[at + 3 : at + 3 + len(name)] = self._mapping.name_bytes(name)
             at += 3 + size
 
-    def _identities(self, data: bytes, out: bytearray) -> None:
-        """RFC 8446 section 4.2.11: tickets with an age each, then binders."""
+    def ticket(self, data: bytes, out: bytearray, _from_client: bool) -> None:
+        """RFC 5077 section 3.2: nothing but the ticket."""
+        out[:] = self._mapping.blob(data)
+
+    def pre_shared_keys(self, data: bytes, out: bytearray, from_client: bool) -> None:
+        """RFC 8446 section 4.2.11: tickets with an age each, then binders; a server's number of the one it chose."""
+        if not from_client:
+            out[:2] = data[:2]
+            return
         _copy(data, out, 0, 2)
         at, end = 2, 2 + u16_be(data, 0)
         while at < end:
@@ -153,7 +169,7 @@ class Hellos:
         return bytes(out)
 
 
-def _key_shares(data: bytes, out: bytearray, from_client: bool) -> None:
+def _key_shares(_hellos: Hellos, data: bytes, out: bytearray, from_client: bool) -> None:
     """RFC 8446 section 4.2.8: groups and lengths stay, keys do not."""
     at = 0
     if from_client:
@@ -212,3 +228,25 @@ def _protocols(data: bytes) -> bytes:
     while at < len(data) and data[at] and at + 1 + data[at] <= len(data):
         at += 1 + data[at]
     return data if at == len(data) and u16_be(data, 0) == len(data) - 2 else filler(len(data))
+
+
+def _first_byte(_hellos: Hellos, data: bytes, out: bytearray, _from_client: bool) -> None:
+    """A length (RFC 5746 section 3.2), or which side of ECH it is (RFC 9849 section 5)."""
+    out[:1] = data[:1]
+
+
+def _zeros(_hellos: Hellos, data: bytes, out: bytearray, _from_client: bool) -> None:
+    """RFC 7685 section 3."""
+    out[:] = bytes(len(data))
+
+
+_FILLED: Final[dict[int, Callable[[Hellos, bytes, bytearray, bool], None]]] = {
+    EXTENSION_SERVER_NAME: Hellos.server_names,
+    _PADDING: _zeros,
+    EXTENSION_SESSION_TICKET: Hellos.ticket,
+    EXTENSION_PRE_SHARED_KEY: Hellos.pre_shared_keys,
+    EXTENSION_KEY_SHARE: _key_shares,
+    EXTENSION_ECH: _first_byte,
+    _RENEGOTIATION_INFO: _first_byte,
+}
+"""Extensions of which only some bytes are filler: what fills in the others."""

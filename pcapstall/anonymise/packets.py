@@ -24,13 +24,16 @@ from pcapstall.wire.protocols import (
     IPPROTO_ETHERNET,
     IPPROTO_FRAGMENT,
     IPPROTO_GRE,
+    IPPROTO_HIP,
     IPPROTO_HOPOPTS,
     IPPROTO_ICMP,
     IPPROTO_ICMPV6,
     IPPROTO_IPV4,
     IPPROTO_IPV6,
+    IPPROTO_MOBILITY,
     IPPROTO_MPLS,
     IPPROTO_ROUTING,
+    IPPROTO_SHIM6,
     IPPROTO_TCP,
     IPPROTO_UDP,
 )
@@ -46,7 +49,9 @@ _INNER: Final[Table[int, tuple[int, int]]] = {
     IPPROTO_ETHERNET: (ETHERNET, 0),
 }
 """What IP protocols that are tunnels hold, and behind how many bytes."""
-_EXTENSIONS: Final = frozenset((IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_DSTOPTS, 135, 139, 140))
+_EXTENSIONS: Final = frozenset(
+    (IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_DSTOPTS, IPPROTO_MOBILITY, IPPROTO_HIP, IPPROTO_SHIM6)
+)
 _JUMBO: Final = 0xC2
 _DNS: Final = 53
 _GENEVE_PORT: Final = 6081

@@ -8,7 +8,15 @@ from typing import Final, NamedTuple
 from pcapstall.anonymise.checksums import carried
 from pcapstall.anonymise.mapping import Mapping, filler
 from pcapstall.core.words import u16_be
-from pcapstall.wire.protocols import IPPROTO_ICMPV6
+from pcapstall.wire.protocols import (
+    IPPROTO_DSTOPTS,
+    IPPROTO_FRAGMENT,
+    IPPROTO_HOPOPTS,
+    IPPROTO_ICMPV6,
+    IPPROTO_ROUTING,
+    IPPROTO_TCP,
+    IPPROTO_UDP,
+)
 
 _TCP_KEPT: Final = frozenset((2, 3, 4, 5, 8))
 """Options whose data stay: MSS, window scale, SACK permitted, SACK, time stamps."""
@@ -18,6 +26,7 @@ _NAMED: Final = {2: 0, 5: 0, 12: 0, 15: 2, 33: 6, 39: 0}
 """Records whose data end with a name, and behind how many bytes: NS, CNAME, PTR, MX, SRV, DNAME."""
 _DNS_HEADER: Final = 12
 _ICMP_HEADER: Final = 8
+_EXTENSIONS: Final = frozenset((IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT, IPPROTO_DSTOPTS))
 
 
 class Packet(NamedTuple):
@@ -126,13 +135,13 @@ def _quoted(packet: Packet, inner: int, header_len: int, version: int) -> None:
     buf, end = packet.buf, packet.end
     at, protocol = inner + header_len, buf[inner + (9 if version == 4 else 6)]
     for _ in range(8):
-        if protocol not in (0, 43, 44, 60) or version == 4 or at + 8 > end:
+        if protocol not in _EXTENSIONS or version == 4 or at + 8 > end:
             break
         packet.out[at : at + 2] = buf[at : at + 2]
-        if protocol == 44:
+        if protocol == IPPROTO_FRAGMENT:
             packet.out[at : at + 8] = buf[at : at + 8]
-        protocol, at = buf[at], at + (8 if protocol == 44 else (buf[at + 1] + 1) << 3)
-    if protocol in (6, 17):
+        protocol, at = buf[at], at + (8 if protocol == IPPROTO_FRAGMENT else (buf[at + 1] + 1) << 3)
+    if protocol in (IPPROTO_TCP, IPPROTO_UDP):
         stop = min(at + 8, end)
         packet.out[at:stop] = buf[at:stop]
 

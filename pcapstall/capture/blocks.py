@@ -17,14 +17,14 @@ OPT_END: Final = 0
 OPT_COMMENT: Final = 1
 SHB_OS: Final = 3
 SHB_USERAPPL: Final = 4
-_IF_NAME: Final = 2
-_IF_DESCRIPTION: Final = 3
-_IF_TSRESOL: Final = 9
-_IF_FILTER: Final = 11
+IF_NAME: Final = 2
+IF_DESCRIPTION: Final = 3
+IF_TSRESOL: Final = 9
+IF_FILTER: Final = 11
 _IF_FCSLEN: Final = 13
 _IF_TSOFFSET: Final = 14
-_ISB_IFRECV: Final = 4
-_ISB_IFDROP: Final = 5
+ISB_IFRECV: Final = 4
+ISB_IFDROP: Final = 5
 _ISB_OSDROP: Final = 7
 _NAME_OF_PROCESS: Final = 2
 
@@ -88,8 +88,8 @@ class Interface:
         self.index = index
         self.linktype: i64 = linktype
         self.snaplen: i64 = snaplen
-        self.name: str = options.text(_IF_NAME)
-        self.description: str = options.text(_IF_DESCRIPTION)
+        self.name: str = options.text(IF_NAME)
+        self.description: str = options.text(IF_DESCRIPTION)
         self.filter: str = ""
         self.comments: list[str] = options.comments()
         self.fcs_len: i64 = 0
@@ -106,13 +106,13 @@ class Interface:
         self._packets_dropped = -1
         self._received = -1
         for code, value in options.pairs:
-            if code == _IF_FILTER and value[:1] == b"\0":
+            if code == IF_FILTER and value[:1] == b"\0":
                 self.filter = as_text(value[1:])
             elif code == _IF_FCSLEN and value:
                 # The field is in bits, but the example in the draft was 4 for years and is found in files.
                 bits = value[0]
                 self.fcs_len = bits // 8 if bits >= 8 else bits
-            elif code == _IF_TSRESOL and value:
+            elif code == IF_TSRESOL and value:
                 self._set_resolution(value[0])
         self.offset_s = options.number(_IF_TSOFFSET, 8, signed=True) or 0
         if self.rule == MULTIPLY:
@@ -148,11 +148,11 @@ class Interface:
 
     def add_statistics(self, options: Options) -> None:
         """An Interface Statistics Block: its counts are totals since the start of the capture."""
-        lost = [options.number(code, 8) for code in (_ISB_IFDROP, _ISB_OSDROP)]
+        lost = [options.number(code, 8) for code in (ISB_IFDROP, _ISB_OSDROP)]
         known = [count for count in lost if count is not None]
         if known:
             self._statistics_dropped = max(self._statistics_dropped, sum(known))
-        received = options.number(_ISB_IFRECV, 8)
+        received = options.number(ISB_IFRECV, 8)
         if received is not None:
             self._received = max(self._received, received)
         self.comments = (self.comments + options.comments())[:_MAX_COMMENTS]

@@ -7,16 +7,20 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import BinaryIO, Final, NamedTuple
 
-from pcapstall.capture.blocks import OPT_COMMENT, OPT_END, SHB_USERAPPL
+from pcapstall.capture.blocks import (
+    IF_DESCRIPTION,
+    IF_FILTER,
+    IF_NAME,
+    IF_TSRESOL,
+    ISB_IFDROP,
+    ISB_IFRECV,
+    OPT_COMMENT,
+    OPT_END,
+    SHB_USERAPPL,
+)
 from pcapstall.capture.sections import ENHANCED_PACKET, INTERFACE, SECTION_HEADER, STATISTICS
 from pcapstall.core.utf8 import utf8
 
-IF_NAME: Final = 2
-IF_DESCRIPTION: Final = 3
-IF_TSRESOL: Final = 9
-IF_FILTER: Final = 11
-ISB_IFRECV: Final = 4
-ISB_IFDROP: Final = 5
 _NANOSECONDS: Final = b"\x09"
 _TEXT_MAX: Final = 65_535
 
