@@ -123,14 +123,17 @@ class WatchedFlows(FlowSink):
             story.is_asked = True
             self._asked.append(story.flow.id)
 
-    def _measure(self, flow: Flow) -> None:
+    def _measure(self, flow: Flow) -> bool:
+        """Measure ``flow``; whether what is open in it gets longer as time passes, which ends at a gap."""
+        until_ns = watched_until(self.gaps, flow, self.now_ns)
         begun = begun_hello(flow) if flow.state == LIVE and flow.partial_hello_ref == 0 else None
         if begun is not None:
             flow.partial_hello_ns, flow.partial_hello_ref = begun.ns, begun.ref
-        self._intervals.measure(flow, watched_until(self.gaps, flow, self.now_ns))
+        self._intervals.measure(flow, until_ns)
         self._outcome.judge(flow, self._intervals)
         if begun is not None:
             flow.partial_hello_ns = flow.partial_hello_ref = 0
+        return until_ns >= self.now_ns
 
     def _meet(self, story: Story, intervals: Intervals) -> None:
         """Let the others learn from a flow that ``intervals`` has measured."""
@@ -149,14 +152,14 @@ class WatchedFlows(FlowSink):
             # The table tells soon what is over. Of what began before the capture no handshake is to be expected.
             self._ask(story)
             return
-        self._measure(flow)
+        gets_longer = self._measure(flow)
         if flow.ack_ref:
             self._meet(story, self._intervals)
         intervals, outcome, pending = self._intervals, self._outcome, self._pending
         rtt_ns = self.knowledge.pair_of(flow).rtt_ns()
         self._note_end(story)
         is_long = pending.look(intervals, rtt_ns) and can_stall(outcome)
-        left_ns = int(pending.left_ns)
+        left_ns = int(pending.left_ns) if gets_longer else NEVER
         if is_long and not story.told >> pending.which & 1 and not self._is_raced(flow, pending.which):
             self._tell_stall(story, int(pending.which))
         elif can_stall(outcome) and intervals.judge(self.thresholds, rtt_ns) and not intervals.stalled_is_open:

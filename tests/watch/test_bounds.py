@@ -4,6 +4,7 @@ import gc
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from watch_support import HEADER, MS, SECOND, START_NS, Listening, capture, flow, load_soak, stamped
@@ -12,6 +13,8 @@ from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.knowledge import Knowledge, server_endpoint
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.table import FlowSink, FlowTable
+from pcapstall.pipeline.watch_flows import WatchedFlows
+from pcapstall.pipeline.watch_story import Story
 from pcapstall.report.watching import Standing, Told
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import TCP
@@ -91,6 +94,26 @@ def test_what_is_known_of_others_is_forgotten() -> None:
     assert all(map(knowledge.speaks_tls, endpoints))
     knowledge.forget(len(set(endpoints)) - 1)
     assert not any(map(knowledge.speaks_tls, endpoints))
+
+
+def test_a_jump_of_the_clock_takes_no_longer_than_a_packet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flows that wait, and one packet stamped a year later: nobody is looked at once a second of that year."""
+    looks = 0
+    look_at = WatchedFlows._look_at
+
+    def counted(flows: WatchedFlows, story: Story) -> None:
+        nonlocal looks
+        looks += 1
+        assert looks < 20
+        look_at(flows, story)
+
+    monkeypatch.setattr(WatchedFlows, "_look_at", counted)
+    year_ns = 365 * 86_400 * SECOND
+    path = tmp_path / "jump.pcap"
+    path.write_bytes(capture(flow(1, missing=7), flow(2, START_NS + year_ns, missing=9)))
+    heard = Listening()
+    assert heard.watch(str(path)).standing.flows_opened == 2
+    assert looks > 0
 
 
 class Learning(FlowSink):
