@@ -33,6 +33,10 @@ class Outline:
         self.id: i64 = flow.id
         self.first_ns: i64 = flow.first_ns
         self.last_ns: i64 = flow.last_ns
+        if self.last_ns < self.first_ns:
+            # The capture's clock was set back meanwhile: what is about the flow lies somewhere between the two.
+            self.first_ns = flow.last_ns
+            self.last_ns = flow.first_ns
         self.random: bytes = b""
         """The first `RANDOM_MIN` bytes; empty without a ClientHello."""
         message = flow.hello_message

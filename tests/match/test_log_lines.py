@@ -252,3 +252,13 @@ def test_any_lines_give_a_clock(kind: int, given_lines: list[tuple[int, int, int
     assert clock.lines <= clock.of_lines <= len(anchors)
     for anchor in anchors:
         assert (clock.place(anchor.stamp) is not None) == clock.known
+
+
+def test_a_flow_during_which_the_clock_was_set_back() -> None:
+    """Its last packet is stamped before its first one, and three lines name it."""
+    (found,) = flows(0)
+    found.last_ns = found.first_ns - 20 * SECOND
+    text = "".join(f"{stamp(at)} 10.0.0.1:40000 said hello\n" for at in (-15, -10, -5))
+    clock, lines = matched(text, [found])
+    assert clock.lines == 3
+    assert [number for number, _ in lines[found.id]] == [1, 2, 3]
