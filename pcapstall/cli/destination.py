@@ -67,6 +67,13 @@ def check(output: str | None, inputs: Sequence[str]) -> None:
                 raise UsageError(f"-o {output}: that is an input, it would be overwritten")
 
 
+def standard_output() -> TextIO:
+    """Standard output; UsageError when there is none."""
+    if sys.stdout is None:
+        raise UsageError("standard output is closed")
+    return sys.stdout
+
+
 @contextmanager
 def opened(output: str | None) -> Iterator[TextIO]:
     """Standard output, or the file ``output``; UsageError when it cannot be written.
@@ -81,11 +88,10 @@ def opened(output: str | None) -> Iterator[TextIO]:
         except OSError as error:
             raise UsageError(f"-o {output}: {error.strerror}{_left_behind(output)}") from error
         return
-    if sys.stdout is None:
-        raise UsageError("standard output is closed")
+    standard = standard_output()
     try:
-        yield sys.stdout
-        sys.stdout.flush()
+        yield standard
+        standard.flush()
     except BrokenPipeError:
         discard(sys.stdout)
     except OSError as error:

@@ -79,7 +79,10 @@ def command(
     if format_name == "parquet":
         from pcapstall.report import to_parquet
 
-        to_parquet.check(output in (None, destination.STDOUT) and terminal.width_of(sys.stdout) is not None)
+        if output in (None, destination.STDOUT):
+            to_parquet.check(terminal.width_of(destination.standard_output()) is not None)
+        else:
+            to_parquet.check(False)
     keep = options.chosen_filter(filter_text)
     conditions = FailConditions(fail_if)
     how = in_parallel(how_to_read(slow, at, tls_ports, max_flows), jobs, engine, scheduler)

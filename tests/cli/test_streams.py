@@ -241,6 +241,14 @@ class TestOutputs:
         assert ended.stderr.strip() == said
         assert bool(ended.stdout) == (code == 0)
 
+    def test_parquet_into_a_closed_output(self) -> None:
+        ended = subprocess.run(
+            ["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, "report", REFUSED, "-f", "parquet"],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 2
+        assert one_line(ended.stderr) == "pcapstall: standard output is closed"
+
     def test_an_encoding_that_lacks_a_character(self, tmp_path: Path) -> None:
         path = tmp_path / "ü.pcap"
         path.write_bytes(Path(REFUSED).read_bytes())
