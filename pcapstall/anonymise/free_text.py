@@ -21,14 +21,16 @@ _V6: Final = (
     rf"|(?:{_HEX}{{0,4}}:){{2,8}}(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}|{_HEX}{{1,4}}|(?<=::))(?!\w|:[\w:])(?:{_PORT_NEXT}))"
 )
 _MAC: Final = (
-    rf"(?<![0-9A-Za-z])(?:(?:{_HEX}{{1,2}}:){{5,}}{_HEX}{{1,2}}|(?:{_HEX}{{2}}-){{5,}}{_HEX}{{2}}"
+    rf"(?<![0-9A-Za-z])(?:(?:{_HEX}{{1,2}}:){{5,130}}{_HEX}{{1,2}}|(?:{_HEX}{{2}}-){{5,130}}{_HEX}{{2}}"
     rf"|(?:{_HEX}{{4}}\.){{2}}{_HEX}{{4}})(?![.:-]?\w)"
 )
 """IEEE's, the kernel's and Cisco's notation; longer runs are two addresses and a type (iptables), or a fingerprint."""
 _DASHED: Final = r"(?<!\d)(?<!\d-)\d{1,3}(?:-\d{1,3}){3}(?!-?\d)"
 _WITHIN: Final = re.compile(rf"(?P<mac>{_MAC})|{_V4}|{_DASHED}")
 """Addresses within other words: ip-10-0-0-7."""
-_TEXT: Final = r"(?:[A-Za-z0-9._%+-]+@)?[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_USER: Final = r"(?:(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]++@|[A-Za-z0-9._%+-]{1,64}@)"
+"""Begun within a run only for the length of RFC 5321 section 4.5.3.1.1, lest it is read once for each place in it."""
+_TEXT: Final = rf"{_USER}?[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _TOKEN: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{_V6})|(?P<v4>{_V4})|(?P<text>{_TEXT})")
 _ADDRESSES: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{_V6})|(?P<v4>{_V4})")
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
@@ -45,6 +47,8 @@ GENERIC: Final = _SUFFIXES | frozenset(
     " dns name sni error info debug warn trace time data test app web node pod default system kube".split()
 )
 """Words that a log is full of, whatever hosts are called."""
+_NAME_MAX: Final = 253
+"""Characters of a host's name (RFC 1035 section 2.3.4)."""
 _SHORTEST: Final = 3
 _MAC_LEN: Final = 6
 _ETHERNET_LEN: Final = 14
@@ -174,7 +178,7 @@ class FreeText:
 
     def is_host(self, small: str) -> bool:
         """Whether a word in small letters is a host's name, by how it ends or because its domain is known."""
-        labels = small.split(".")
+        labels = small[-_NAME_MAX:].split(".")
         if len(labels) < 2:
             return False
         above = (".".join(labels[index:]) for index in range(1, len(labels) - 1))

@@ -17,7 +17,8 @@ from pcapstall.core.endpoints import format_address
 from pcapstall.wire.preamble import find_client_hello, server_tls_start
 from pcapstall.wire.tls_names import CLIENT_HELLO, SERVER_HELLO
 
-_ESCAPE: Final = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPE: Final = re.compile(rb"\\(?:x(?P<hex>[0-9a-fA-F]{2})|(?P<octal>[0-7]{1,3})|(?P<other>.))", re.DOTALL)
+"""A traced program's own output may stand among the lines: ``\\9`` and a cut ``\\x`` are no escapes of strace."""
 _NAMED: Final = {b"n": 10, b"t": 9, b"r": 13, b"f": 12, b"v": 11, b"a": 7, b"b": 8, b"e": 27}
 _SHORT: Final = {10: b"\\n", 9: b"\\t", 13: b"\\r", 12: b"\\f", 11: b"\\v", 0x22: b'\\"', 0x5C: b"\\\\"}
 _ALL_HEX: Final = re.compile(rb"(?:\\x[0-9a-f]{2})+")
@@ -48,12 +49,12 @@ def decoded(text: bytes) -> bytes:
     """The bytes that ``text``, without its quotes, stands for."""
 
     def one(match: re.Match[bytes]) -> bytes:
-        escape = match[1]
-        if escape[:1] == b"x":
-            return bytes((int(escape[1:], 16),))
-        if escape.isdigit():
-            return bytes((int(escape, 8) & 0xFF,))
-        return bytes((_NAMED[escape],)) if escape in _NAMED else escape
+        if match["hex"] is not None:
+            return bytes((int(match["hex"], 16),))
+        if match["octal"] is not None:
+            return bytes((int(match["octal"], 8) & 0xFF,))
+        other = match["other"]
+        return bytes((_NAMED[other],)) if other in _NAMED else other
 
     return _ESCAPE.sub(one, text)
 

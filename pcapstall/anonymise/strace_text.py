@@ -12,12 +12,14 @@ from pcapstall.anonymise.free_text import FreeText
 from pcapstall.anonymise.mapping import Mapping
 from pcapstall.anonymise.strace_strings import Strings, decoded, encoded
 
-_STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*)("|\\?$)|<(/(?:[^>\\]|\\.)*)>', re.DOTALL)
+_STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*+)("|\\?$)|<(/(?:[^>\\]|\\.)*+)(>|\\?$)', re.DOTALL)
 """A string, or the path that a descriptor is decorated with."""
-_CALL: Final = re.compile(rb"(?:<\.\.\. )?([a-z_][a-z0-9_]*)(?:\(| resumed>)")
+_CALL: Final = re.compile(rb"(?:<\.\.\. |(?<![a-z0-9_]))([a-z_][a-z0-9_]*+)(?:\(| resumed>)")
 _BUFFERS: Final = re.compile(
     rb"p?(?:read|write)v?(?:64|2)?|recv(?:from|msg|mmsg)?|send(?:to|msg|mmsg)?|getrandom|vmsplice|process_vm_\w+|add_key"
 )
+_BEFORE_LEN: Final = 100
+"""Bytes before a string that say what it is."""
 _PATH_NAMES: Final = re.compile(rb"sun_path=@?$")
 _ADDRESS: Final = re.compile(rb"(?:inet_addr\(|inet_pton\(\w+, |inet_ntop\(\w+, )$")
 _PACKED: Final = re.compile(rb"sin6?_addr=(?:\{\w+=)?$")
@@ -30,7 +32,7 @@ _DUMP: Final = re.compile(rb"^ \| [0-9a-f]{5}")
 _HEXADECIMAL: Final = re.compile(rb"\b[0-9a-f]{2}\b")
 _STACK: Final = re.compile(rb"^ > ")
 _KNOWN: Final = re.compile(
-    rb"[a-z_0-9]+\(|resumed>|^.{0,60}(?:--- |\+\+\+ |strace: )|^ \* |tached|^%|^-|^\s*$|<\.\.\.|\.\.\.>|\) += [-\dx?]"
+    rb"[a-z_0-9]\(|resumed>|^.{0,60}(?:--- |\+\+\+ |strace: )|^ \* |tached|^%|^-|^\s*$|<\.\.\.|\.\.\.>|\) += [-\dx?]"
 )
 _SCRIPT: Final = re.compile(rb"^(Script (?:started|done) on [-+: \d]+).*", re.DOTALL)
 _SYSLOG: Final = re.compile(rb"^([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d )(\S+)( strace\[)")
@@ -67,9 +69,13 @@ class StraceText:
             parts.append(self._between(line[at : match.start()]))
             if match[3] is not None:
                 path, device, number = match[3].partition(b"<")
-                parts.append(b"<" + encoded(self._strings.other(decoded(path)), b"") + device + number + b">")
+                parts.append(b"<" + encoded(self._strings.other(decoded(path)), b"") + device + number + match[4])
             else:
-                parts.append(b'"' + self._string(match[1], line[: match.start()], is_buffer) + match[2])
+                parts.append(
+                    b'"'
+                    + self._string(match[1], line[max(match.start() - _BEFORE_LEN, 0) : match.start()], is_buffer)
+                    + match[2]
+                )
             at = match.end()
         parts.append(self._between(line[at:]))
         return b"".join(parts)

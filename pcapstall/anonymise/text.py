@@ -14,7 +14,8 @@ from pcapstall.core.endpoints import format_address
 
 IPV4: Final = r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)"
 _IPV6: Final = r"(?<![\w.])(?:[0-9A-Fa-f]{0,4}:){2,8}(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4})(?![\w:]|\.\d)"
-_DOTTED: Final = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"
+_DOTTED: Final = r"(?:(?<![A-Za-z0-9_-])[A-Za-z0-9_-]++|[A-Za-z0-9_-]{1,63})(?:\.[A-Za-z0-9_-]+)+"
+"""Begun within a run only for the length of a label, lest a run without a dot is read once for each place in it."""
 _PORT: Final = r":\d{1,5}(?![\w:.])"
 _TOKEN: Final = re.compile(
     # 220 mail.example, HTTP/1.1 200, :server 670 nick, Content-Length: 12

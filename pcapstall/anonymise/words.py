@@ -12,6 +12,8 @@ from pcapstall.anonymise.secret import Secret
 WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _ROUNDS: Final = 6
 _CACHE_MAX: Final = 1 << 17
+_PIECE_LEN: Final = 256
+"""Longer runs are mapped piece by piece: as one number they would take the square of their length."""
 _LETTERS: Final = 26
 _DIGITS: Final = 10
 
@@ -25,6 +27,8 @@ class Words:
 
     def word(self, text: str) -> str:
         """The other name of a run of ASCII letters and digits."""
+        if len(text) > _PIECE_LEN:
+            return "".join(self.word(text[at : at + _PIECE_LEN]) for at in range(0, len(text), _PIECE_LEN))
         small = text.lower()
         found = self._known.get(small)
         if found is None:

@@ -39,7 +39,10 @@ def _difference(row: FlowReport, alone: FlowReport) -> str:
         pairs = ", ".join(f"{name} {_short(alone, name)} and not {_short(row, name)}" for name in measures)
         return f"the extract alone says {pairs}: that rests on other flows of the capture."
     if row.open_ns != alone.open_ns:
-        longest_ns = max(row.open_ns[name] - alone.open_ns.get(name, 0) for name in row.open_ns)
+        longest_ns = max((row.open_ns[name] - alone.open_ns.get(name, 0) for name in row.open_ns), default=0)
+        if longest_ns <= 0:
+            names = ", ".join(sorted({name for name, _ in row.open_ns.items() ^ alone.open_ns.items()}))
+            return f"the extract alone says another span for what has not ended ({names}): that rests on other flows."
         return (
             "what has not ended is measured to the end of the capture, and the extract ends"
             f" {format_span(longest_ns)} before that."

@@ -20,6 +20,7 @@ from pcapstall.extract.pcapng_file import Described, PcapngFile
 from pcapstall.extract.records import FrameSet, records
 from pcapstall.pipeline import Analysis, Options, analyse, extract
 from pcapstall.pipeline.extract_check import differences
+from pcapstall.report.model import FlowReport
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 STALLED = CAPTURES / "stalled-client-hello" / "capture.pcap"
@@ -362,3 +363,11 @@ def test_a_name_that_is_no_utf8(tmp_path: Path) -> None:
     assert b"\\udcff.pcap" in (tmp_path / "out.pcapng").read_bytes()
     for suffix in ("svg", "html", "png"):
         assert main(["plot", str(capture), "-o", str(tmp_path / f"out.{suffix}")]) == 0
+
+
+def test_what_only_the_extract_calls_open_is_told() -> None:
+    made: list[FlowReport] = []
+    analyse([str(STALLED)], Options(all_flows=True), before_closing=lambda a: made.extend(a.flows))
+    row = made[0]._replace(open_ns={})
+    (said,) = differences([row], [row._replace(open_ns={"ack_ch": 7})])
+    assert "another span for what has not ended (ack_ch)" in said
