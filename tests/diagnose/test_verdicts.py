@@ -324,6 +324,17 @@ def test_mtu_black_hole_at_the_server() -> None:
     assert found(row) == ("ch_span", "network", "mtu_black_hole", "medium")
 
 
+def test_a_last_copy_at_the_very_end_is_one_of_those_that_were_not_acknowledged() -> None:
+    road = Road()
+    ack = road.handshake()
+    for at in (10, 500, 1500):
+        road.c(ack + at * MS, PSH | ACK, b"x" * 1400, lost_at=0.9)
+    row = verdict(road, "client", tls_ports=[443])
+    (said,) = [fact for fact in row.evidence if "not acknowledged" in fact.text]
+    assert said.text.startswith("1400 bytes of the client, sent 3 times, ")
+    assert said.frames == [4, 5, 6]
+
+
 def test_the_small_segment_lost_is_no_black_hole() -> None:
     hello = client_hello(1800)
     road = Road()

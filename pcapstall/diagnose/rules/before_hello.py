@@ -19,8 +19,9 @@ def unacknowledged_request(case: Case) -> Judgement:
     """What the client said before its hello was not acknowledged: the server may never have got it."""
     if not case.is_open:
         return "the ClientHello came"
-    mine = [seg for seg in case.history.of(case.hello_from_client) if seg.has_data and seg.ns < case.end_ns]
-    if not mine:
+    mine = [seg for seg in case.history.of(case.hello_from_client) if seg.has_data and seg.ns <= case.end_ns]
+    # A copy may be the very last packet; nothing has been waited for that first comes then.
+    if not mine or mine[0].ns == case.end_ns:
         return "the client said nothing"
     highest = max(seg.end for seg in mine)
     acks = [seg.ack for seg in case.history.of(not case.hello_from_client) if seg.ack is not None and not seg.is_rst]
