@@ -139,7 +139,7 @@ def what_was_read(report: Report) -> list[str]:
         lines += log_lines(log)
     lines.extend(f"Warning: {warning}" for warning in report.warnings)
     for capture in report.captures:
-        lines.extend(f"{capture.file}: {doubt}" for doubt in _doubts(capture))
+        lines.extend(_doubts(capture))
         lines.extend(f"Warning: {capture.file}: {warning}" for warning in capture.warnings)
     return lines
 
@@ -180,15 +180,20 @@ def time_covered(captures: Sequence[CaptureReport]) -> str:
     return f"{format_span(max(last) - min(first))} from {format_utc(min(first))}" if first and last else ""
 
 
+def doubts(report: Report) -> list[str]:
+    """Those lines of `what_was_read` that say why a capture is less to be trusted."""
+    return [doubt for capture in report.captures for doubt in _doubts(capture)]
+
+
 def _doubts(capture: CaptureReport) -> list[str]:
-    doubts: list[str] = []
+    found: list[str] = []
     if capture.trust != "trustworthy":
-        doubts.append(f"to be read with care: {capture.trust.replace('_', ' ')}")
+        found.append(f"to be read with care: {capture.trust.replace('_', ' ')}")
     if capture.dropped:
-        doubts.append(f"{several(capture.dropped, 'packet')} dropped by the capturing host")
+        found.append(f"{several(capture.dropped, 'packet')} dropped by the capturing host")
     if capture.malformed:
-        doubts.append(f"{several(sum(capture.malformed.values()), 'packet')} malformed ({_counts(capture.malformed)})")
-    return doubts
+        found.append(f"{several(sum(capture.malformed.values()), 'packet')} malformed ({_counts(capture.malformed)})")
+    return [f"{capture.file}: {doubt}" for doubt in found]
 
 
 def _strace_line(strace: StraceReport) -> str:

@@ -38,7 +38,7 @@ def _lines(report: Report, flows: Sequence[FlowReport]) -> Iterator[str]:
     yield from page_start(f"TLS stalls: {names}")
     kind = "stalled" if totals.stalled else "failed" if totals.failed else "fine"
     yield f'<h1 class="{kind}">{escape(prose.headline(report, flows))}</h1>'
-    yield from fact_lines(prose.what_was_read(report))
+    yield from fact_lines(prose.what_was_read(report), prose.doubts(report))
     spread = report.spread if report.spread is not None else Spread()
     whole = overview.draw(flows, spread, linked=True)
     if whole is not None:
@@ -60,12 +60,14 @@ def _lines(report: Report, flows: Sequence[FlowReport]) -> Iterator[str]:
     yield from page_end()
 
 
-def fact_lines(facts: Sequence[str]) -> Iterator[str]:
-    """What was read: the first sentence and warnings are seen, the others when they are asked for."""
-    others = [fact for fact in facts[1:] if not fact.startswith("Warning: ")]
+def fact_lines(facts: Sequence[str], doubts: Sequence[str]) -> Iterator[str]:
+    """What was read: the first sentence, ``doubts`` and warnings are seen, the others when they are asked for."""
+    others: list[str] = []
     for at, fact in enumerate(facts):
-        if not at or fact.startswith("Warning: "):
+        if not at or fact.startswith("Warning: ") or fact in doubts:
             yield f'<p class="{"dim warning" if at else "dim"}">{escape(fact)}</p>'
+        else:
+            others.append(fact)
     if others:
         yield "<details><summary>What else was read</summary>"
         yield from (f'<p class="dim">{escape(fact)}</p>' for fact in others)
