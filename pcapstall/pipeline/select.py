@@ -40,7 +40,7 @@ def select(
         else:
             healthy.add(flow)
             if spread is not None:
-                spread.add(start_of(flow), flow.server, flow.intervals_ns)
+                spread.add(start_of(flow), flow.server, flow.intervals_ns, flow.open_ns)
     return replace(
         analysis,
         flows=shown,

@@ -5,7 +5,7 @@ from picture_support import STALLED, analysed, read, texts, titles
 
 from pcapstall.core.times import MS, SECOND
 from pcapstall.report.pictures import ecdf, overview
-from pcapstall.report.pictures.spread import SERVERS_MAX, STEPS, Spread, busiest, lengths_of, of_flows
+from pcapstall.report.pictures.spread import SERVERS_MAX, STEPS, Spread, busiest, lengths_of, of_flows, unended_of
 from pcapstall.report.prose import worst_first
 
 T0 = 1_621_450_142_123_456_000
@@ -143,8 +143,45 @@ def test_flows_that_are_not_shown_are_dots_all_the_same() -> None:
     for server in busiest(both[0], 99):
         for step in STEPS:
             assert sorted(lengths_of(both[0], server, step)) == sorted(lengths_of(both[1], server, step))
+            assert sorted(unended_of(both[0], server, step)) == sorted(unended_of(both[1], server, step))
     assert analysed(STALLED / "capture.pcap").spread is None
 
 
 def test_the_report_of_the_factories_is_drawn() -> None:
     assert overview.draw(worst_first(report().flows), Spread()) is None
+
+
+def test_what_never_ended_keeps_the_line_below_all() -> None:
+    ended = [each._replace(id=at, server="10.0.0.1:443") for at, each in enumerate(healthy(3))]
+    begun = [slow_server(10 + at)._replace(server="10.0.0.1:443") for at in range(4)]
+    root = read(ecdf.draw([of_flows([*ended, *begun])]))
+    assert "10.0.0.1:443, 7 flows; not ended: 4 ch_sh" in texts(root)
+    (said,) = (title for title in titles(root) if "4 had not ended" in title)
+    assert said.endswith("fewer than half ended, the longest more than 4.5 s")
+    paths = [node.get("d") for node in root.iter("{http://www.w3.org/2000/svg}path") if node.get("class") == "step s0"]
+    tops = [float(d.split("V")[-1].split("H")[0]) for d in paths[1:]]
+    assert sorted(set(tops)) == [34, round(138 - 3 / 7 * 104, 1)]
+
+
+def test_a_step_in_which_something_stalled_has_a_panel() -> None:
+    def panels(flows):
+        lines = texts(read(ecdf.draw([of_flows(flows)])))
+        return {step for step in ("ack_ch", "sh_cfin") if any(line.startswith(step) for line in lines)}
+
+    stuck = [each._replace(open_ns={"sh_cfin": 2 * SECOND}, intervals_ns={}) for each in healthy(5)]
+    assert panels([*healthy(5), *stuck]) == {"ack_ch"}
+    assert panels([*healthy(5), *(each._replace(stalled="sh_cfin") for each in stuck)]) == {"ack_ch", "sh_cfin"}
+    assert panels([each._replace(stalled="sh_cfin") for each in stuck]) == {"sh_cfin"}
+
+
+def test_flows_without_a_mark_are_counted_under_the_picture() -> None:
+    spread = spread_of(10)
+    spread.add(T0, "10.0.0.1:443", {"syn_synack": MS})
+    said = texts(read(overview.draw([stalled(1, T0, SECOND)], spread)))
+    assert said[-1].startswith("1 of 12 flows has no mark: ")
+    assert not any("no mark" in line for line in texts(read(overview.draw([stalled(1, T0, SECOND)], spread_of(10)))))
+
+
+def test_the_worst_that_had_not_ended_took_more_than_that() -> None:
+    one = slow_server()._replace(events=slow_server().events | {"syn": event(0, 1)})
+    assert "flow 7: ch_sh more than 4.5 s" in texts(read(overview.draw([one], Spread())))

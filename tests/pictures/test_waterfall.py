@@ -45,7 +45,7 @@ def test_the_picture_says_what_it_shows() -> None:
 
 def test_parts_are_told_in_words_and_add_up() -> None:
     lines = texts(read(drawn(report([slow_server()]), slow_server())))
-    assert "ch_sh >4.5 s = unknown 4.5 s + network 19 ms" in lines
+    assert "ch_sh more than 4.5 s = unknown 4.5 s + network 19 ms" in lines
 
 
 def test_an_open_interval_points_on() -> None:

@@ -75,7 +75,7 @@ def test_a_stall_without_a_silence_is_said_below() -> None:
 def test_an_open_stall_goes_on_behind_the_last_event() -> None:
     one = slow_server()._replace(events=slow_server().events | {"syn": event(0, 1), "client_hello_last": event(MS, 4)})
     drawn = list(lines(waterfall_of(sketch_of(report([one]), one)), 80))
-    assert "ch_sh >4.5 s" in "".join(drawn[-3:])
+    assert "ch_sh more than 4.5 s" in "".join(drawn[-3:])
 
 
 def test_a_flow_without_an_event_is_its_head() -> None:

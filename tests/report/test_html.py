@@ -98,6 +98,14 @@ def test_what_was_read_is_folded_but_for_warnings():
     assert "client.strace" not in shown
 
 
+def test_what_makes_a_capture_less_to_be_trusted_is_not_folded():
+    odd = capture(trust="clock_steps", dropped=3, malformed={"ip_cut": 2})
+    shown, _, folded = rendered(report([], healthy(3), straces=[strace()], captures=[odd])).partition("<details>")
+    for said in ("to be read with care: clock steps", "3 packets dropped", "2 packets malformed"):
+        assert said in html.unescape(shown).replace("\xa0", " ")
+        assert said not in html.unescape(folded).replace("\xa0", " ")
+
+
 def test_links_lead_to_stories():
     page = Page(rendered(ticket()))
     targets = {value for name, value in page.attributes if name == "id"}

@@ -53,7 +53,7 @@ def draw(worst_first: Sequence[FlowReport], spread: Spread, linked: bool = False
     told = [dot for dot in dots if dot.kind != "fine"]
     if not dots and not spread.starts_ns:
         return None
-    return _Drawing(told, fine, spread, linked).picture()
+    return _Drawing(told, fine, spread, linked, len(worst_first) - len(dots) + spread.without_ack_ch).picture()
 
 
 def _dot(flow: FlowReport) -> _Dot:
@@ -63,12 +63,14 @@ def _dot(flow: FlowReport) -> _Dot:
 
 
 class _Drawing:
-    def __init__(self, told: Sequence[_Dot], fine: Sequence[_Dot], spread: Spread, linked: bool) -> None:
+    def __init__(self, told: Sequence[_Dot], fine: Sequence[_Dot], spread: Spread, linked: bool, markless: int) -> None:
         self._told = told
         self._fine = fine
         self._spread = spread
         """As fine, and so many that none may become an object of its own."""
         self._linked = linked
+        self._markless = markless
+        """How many flows have no place."""
         shown = [*told, *fine]
         self._first_ns = min(chain((dot.start_ns for dot in shown), spread.starts_ns))
         ends = (start_ns + max(length_ns or 0, 0) for start_ns, length_ns in self._times(shown))
@@ -97,6 +99,8 @@ class _Drawing:
         counts["fine"] += len(self._spread.starts_ns)
         said = ", ".join(f"{KINDS[name].words}: {counts[name]}" for name in KINDS if counts[name])
         label = f"Every flow at its start and at its length, {format_span(self._span_ns)} in all. {said}."
+        if self._markless:
+            label += f" {self._without_marks(sum(counts.values()))}"
         parts = [
             svg.text(10, 20, "The whole capture", "title", _MEANING),
             *self._legend(counts),
@@ -105,7 +109,21 @@ class _Drawing:
             *self._whiskers(),
             *self._told_marks(),
         ]
-        return svg.Picture(WIDTH, (_NO_LENGTH if self._lacking else _BOTTOM) + 44, label, parts)
+        if self._markless:
+            bottom = self._bottom()
+            parts.append(svg.text(10, bottom + 58, self._without_marks(sum(counts.values())), "dim"))
+            return svg.Picture(WIDTH, bottom + 62, label, parts)
+        return svg.Picture(WIDTH, self._bottom() + 44, label, parts)
+
+    def _bottom(self) -> float:
+        return _NO_LENGTH if self._lacking else _BOTTOM
+
+    def _without_marks(self, marked: int) -> str:
+        have = "has" if self._markless == 1 else "have"
+        return (
+            f"{self._markless} of {several(self._markless + marked, 'flow')} {have} no mark: "
+            "no event of a handshake, or no time from TCP handshake to ClientHello, was seen."
+        )
 
     def _legend(self, counts: Counter[str]) -> Iterator[str]:
         x = 16.0
@@ -120,9 +138,8 @@ class _Drawing:
         for y, words in self._y.ticks():
             yield svg.line(_LEFT, y, _RIGHT, y, "grid")
             yield svg.text(_LEFT - 6, y + 4, words, "dim end")
-        bottom = _BOTTOM
+        bottom = self._bottom()
         if self._lacking:
-            bottom = _NO_LENGTH
             yield svg.line(_LEFT, _NO_LENGTH, _RIGHT, _NO_LENGTH, "gap")
             yield svg.text(_LEFT - 6, _NO_LENGTH + 4, "none", "dim end")
         for ns, words in ticks(self._first_ns, self._span_ns):
@@ -180,7 +197,7 @@ class _Drawing:
             return
         dot, flow = self._told[0], self._told[0].flow
         x, y = self._place(dot.start_ns, dot.length_ns)
-        words = f"flow {flow.id}: {flow.stalled} {format_span(dot.length_ns or 0)}"
+        words = f"flow {flow.id}: {_stall_words(flow, dot.length_ns or 0)}"
         is_left = x < (_LEFT + _RIGHT) / 2
         yield svg.text(x + (11 if is_left else -11), y - 6, words, f"strong halo {'' if is_left else 'end'}".strip())
 
@@ -188,8 +205,13 @@ class _Drawing:
 def _title(flow: FlowReport, dot: _Dot) -> str:
     said = f"Flow {flow.id}, {flow.client} -> {flow.server}: "
     if flow.stalled and dot.length_ns is not None:
-        more = "more than " if flow.intervals_ns.get(flow.stalled) is None else ""
-        said += f"{flow.stalled} {more}{format_span(dot.length_ns)}, {KINDS[dot.kind].words}"
+        said += f"{_stall_words(flow, dot.length_ns)}, {KINDS[dot.kind].words}"
     else:
         said += flow.tls_outcome or flow.tcp_outcome
     return f"{said}, from frame {flow.first_frame} at {format_time_of_day(dot.start_ns)} UTC"
+
+
+def _stall_words(flow: FlowReport, length_ns: int) -> str:
+    """``ch_sh more than 59.5 s``."""
+    more = "more than " if flow.stalled and flow.intervals_ns.get(flow.stalled) is None else ""
+    return f"{flow.stalled} {more}{format_span(length_ns)}"

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
-from pcapstall.report.model import FlowReport
+from pcapstall.report.model import STALL_INTERVALS, FlowReport
 
-STEPS: Final = ("syn_synack", "ack_ch", "ch_ack", "ch_sh")
-"""The intervals whose distributions are drawn."""
+STEPS: Final = STALL_INTERVALS
+"""The intervals whose distributions may be drawn."""
+USUAL: Final = ("syn_synack", "ack_ch", "ch_ack", "ch_sh")
+"""Those that are drawn whether anything stalled there or not."""
 SERVERS_MAX: Final = 2_000
 """Servers whose lengths are kept, the first ones: a scan of a network talks to millions, once each."""
 
@@ -23,15 +25,25 @@ class Spread:
         self.starts_ns = array("q")
         """Of the flows that have an ack_ch; so has ``ack_ch_ns``."""
         self.ack_ch_ns = array("q")
+        self.without_ack_ch = 0
+        """How many flows have none."""
         self.servers: dict[str, dict[str, array[int]]] = {}
         """By server and step, the closed lengths."""
+        self.unended: dict[str, dict[str, array[int]]] = {}
+        """The same of those that began and were not seen to end; only where there are any."""
+        self.stalled: set[str] = set()
+        """Steps in which a flow stalled."""
 
-    def add(self, start_ns: int, server: str, lengths_ns: Mapping[str, int | None]) -> None:
-        """One flow."""
+    def add(
+        self, start_ns: int, server: str, lengths_ns: Mapping[str, int | None], open_ns: Mapping[str, int] | None = None
+    ) -> None:
+        """One flow, with its closed lengths and those that were not seen to end."""
         ack_ch = lengths_ns.get("ack_ch")
         if ack_ch is not None:
             self.starts_ns.append(start_ns)
             self.ack_ch_ns.append(ack_ch)
+        else:
+            self.without_ack_ch += 1
         steps = self.servers.get(server)
         if steps is None:
             if len(self.servers) >= SERVERS_MAX:
@@ -41,14 +53,23 @@ class Spread:
             length = lengths_ns.get(name)
             if length is not None:
                 steps[name].append(length)
+        for name, reached in (open_ns or {}).items():
+            self.unended.setdefault(server, {}).setdefault(name, array("q")).append(reached)
 
 
 def of_flows(flows: Iterable[FlowReport]) -> Spread:
     """Those of ``flows``."""
     found = Spread()
     for flow in flows:
-        found.add(start_of(flow), flow.server, flow.intervals_ns)
+        found.add(start_of(flow), flow.server, flow.intervals_ns, flow.open_ns)
+        if flow.stalled is not None:
+            found.stalled.add(flow.stalled)
     return found
+
+
+def steps_of(spreads: Sequence[Spread]) -> list[str]:
+    """The steps to be drawn: the usual ones, and those in which something stalled."""
+    return [step for step in STEPS if step in USUAL or any(step in spread.stalled for spread in spreads)]
 
 
 def lengths_of(spreads: Sequence[Spread], server: str, step: str) -> "array[int]":
@@ -57,8 +78,13 @@ def lengths_of(spreads: Sequence[Spread], server: str, step: str) -> "array[int]
     return found[0] if len(found) == 1 else array("q", chain.from_iterable(found))
 
 
+def unended_of(spreads: Sequence[Spread], server: str, step: str) -> "array[int]":
+    """How far those had come that began and were not seen to end."""
+    return array("q", chain.from_iterable(spread.unended.get(server, {}).get(step, ()) for spread in spreads))
+
+
 def busiest(spreads: Sequence[Spread], most: int) -> dict[str, int]:
-    """The servers with most lengths of one step, and how many; the busiest first.
+    """The servers where one step began most often, and how often; the busiest first.
 
     None that one of ``spreads`` had no place for: nobody knows how many there were.
     """
@@ -66,10 +92,14 @@ def busiest(spreads: Sequence[Spread], most: int) -> dict[str, int]:
     counts: dict[str, int] = {}
     for server in {server for spread in spreads for server in spread.servers}:
         if all(server in spread.servers for spread in full):
-            told = [spread.servers[server] for spread in spreads if server in spread.servers]
-            counts[server] = max(sum(len(steps[name]) for steps in told) for name in STEPS)
+            counts[server] = max(_begun(spreads, server, name) for name in STEPS)
     found = sorted(counts, key=lambda server: (-counts[server], server))[:most]
     return {server: counts[server] for server in found}
+
+
+def _begun(spreads: Sequence[Spread], server: str, step: str) -> int:
+    told = [spread for spread in spreads if server in spread.servers]
+    return sum(len(spread.servers[server][step]) + len(spread.unended.get(server, {}).get(step, ())) for spread in told)
 
 
 def start_of(flow: FlowReport) -> int:

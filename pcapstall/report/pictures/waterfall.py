@@ -137,7 +137,7 @@ def _stall(flow: FlowReport, zero_ns: int) -> Stall | None:
         flow.stalled,
         cause,
         lane if lane in (CLIENT, SERVER) else BETWEEN,
-        f"{flow.stalled} {'>' if is_open else ''}{format_span(length)}",
+        f"{flow.stalled} {'more than ' if is_open else ''}{format_span(length)}",
         parts,
     )
 

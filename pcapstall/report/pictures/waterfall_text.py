@@ -4,6 +4,7 @@ Each event is a line, a long silence one that says how long it was. Where the en
 plain ones stand for them.
 """
 
+import textwrap
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -157,7 +158,7 @@ def _silence(
     length = f"{signs.wave} {format_span(end_ns - start_ns)}"
     words = []
     if worded and stall is not None:
-        words = [stall.words, kind_of(stall.cause).words]
+        words = [*textwrap.wrap(stall.words, columns.between - 3), kind_of(stall.cause).words]
     for at, said in enumerate(["", *(words or [""]), ""] if worded else [""]):
         between = _padded(f" {said}", columns.between)
         if network == signs.bar:
