@@ -3,6 +3,7 @@
 Checks all arguments before anything is read. Which packets are taken, and how they are written, is the pipeline's.
 """
 
+import os
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -11,8 +12,8 @@ from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.extract_target import target_of
 from pcapstall.cli.extract_work import Work
 from pcapstall.cli.inputs import check_inputs
-from pcapstall.cli.reading import exit_code, how_to_read, read
-from pcapstall.core.errors import UsageError
+from pcapstall.cli.reading import end_if_stopped, exit_code, how_to_read, read
+from pcapstall.core.errors import InputError, UsageError
 from pcapstall.pipeline.given import parse_given
 from pcapstall.report.selector import compile_selector
 
@@ -103,7 +104,7 @@ def command(
     how = how._replace(all_flows=True, straces=given["strace"], logs=given["log"])
     check_inputs(captures)
     target = target_of(output, wanted, anonymised is not None, given)
-    target.check(captures)
+    target.check([*captures, key_text] if key_text is not None and os.path.exists(key_text) else captures)
     work = Work(selectors, target, how, anonymised, key_text is not None)
     from pcapstall.pipeline.spool import as_files
 
@@ -111,9 +112,12 @@ def command(
         stop.close()
         work.names = names
         analysis = read(tuple(names), how, work.extract)
-    for error in analysis.unreadable:
+    unreadable = [InputError(names.get(error.path, error.path), error.reason) for error in analysis.unreadable]
+    if not analysis.captures:
+        end_if_stopped(stop, unreadable)
+    for error in unreadable:
         destination.complain(error)
-    return exit_code((), analysis.unreadable)
+    return exit_code((), unreadable)
 
 
 def _anonymised(wanted: bool, key_text: str | None, hidden: tuple[str, ...]) -> "Anonymised | None":

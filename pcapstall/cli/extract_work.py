@@ -3,6 +3,7 @@
 Arguments are the command's matter, packets and the order of the work the pipeline's.
 """
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -39,6 +40,8 @@ class Work:
         self._anonymised = anonymised
         self._keyed = keyed
         """Whether the key of the anonymisation was given."""
+        self._begun: list[str] = []
+        """Files that were opened to be written."""
         self.names: dict[str, str] = {}
         """What the captures were given as, by the names that they are read by."""
 
@@ -54,14 +57,29 @@ class Work:
             self._selectors, target.capture, target.wanted, can_be_read, target.folder, target.others, self._how,
             self._anonymised,
         )  # fmt: skip
-        made = make(wanted, analysis, self.names, Surroundings(self._opened, stages, stop))
+        is_new = target.folder is not None and not os.path.isdir(target.folder)
+        try:
+            made = make(wanted, analysis, self.names, Surroundings(self._opened, stages, stop))
+        except BaseException:
+            if target.folder is not None:
+                self._remove(target.folder, is_new)
+            raise
         if made is not None:
             total = sum(capture.packets for capture in analysis.captures)
             self._say(list(self._lines(made, total)))
 
     def _opened(self, path: str) -> AbstractContextManager[BinaryIO]:
         self._target.make_folder()
+        self._begun.append(path)
         return destination.opened_for_bytes(path)
+
+    def _remove(self, folder: str, is_new: bool) -> None:
+        """What was written of a folder goes when it does not become whole: a part would be taken for all of it."""
+        for path in self._begun:
+            if os.path.isfile(path) and not os.path.islink(path):
+                os.unlink(path)
+        if is_new and os.path.isdir(folder) and not os.listdir(folder):
+            os.rmdir(folder)
 
     def _lines(self, made: "Extracted", total: int) -> Iterator[str]:
         from pcapstall.pipeline.extract_check import differences

@@ -4,6 +4,7 @@ import ipaddress
 import os
 import re
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from pcapstall.anonymise.strace_text import StraceText
 from pcapstall.cli.main import main
 from pcapstall.core.errors import InputError
 from pcapstall.pipeline import Options, analyse
+from pcapstall.pipeline.anonymised_files import Planned, Rewriter
 from pcapstall.pipeline.given import GivenFile
 from pcapstall.report.model import FlowReport, LogReport, StraceReport
 from pcapstall.strace.args import read_string
@@ -351,3 +353,33 @@ def test_no_input_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main([*command, f"--strace=outbound={strace}"]) == 2
     assert "that is an input" in capsys.readouterr().err
     assert strace.read_bytes() == (STALL / "outbound.strace").read_bytes()
+
+
+def test_a_key_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key = tmp_path / "key"
+    key.write_bytes(bytes(range(32)))
+    command = ["extract", str(STALL / "capture.pcap"), "--flow", "6", "--anonymize", "--key", str(key), "-o", str(key)]
+    assert main(command) == 2
+    assert "that is an input" in capsys.readouterr().err
+    assert key.read_bytes() == bytes(range(32))
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_folder_that_fails_holds_nothing(is_there: bool, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    if is_there:
+        out.mkdir()
+    command = ["extract", str(STALL / "capture.pcap"), "--flow", "6", "--anonymize", "-o", f"{out}/"]
+    reached: list[str] = []
+
+    def fails(_self: Rewriter, planned: Planned, out: BinaryIO) -> int:
+        reached.append(planned.name)
+        out.write(b"half")
+        raise InputError(planned.source, "cannot be read")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Rewriter, "write", fails)
+        assert main([*command, f"--strace={STALL}/outbound.strace"]) == 3
+    assert reached == ["1.strace"]
+    assert out.exists() == is_there
+    assert not is_there or list(out.iterdir()) == []

@@ -3,9 +3,12 @@
 import io
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -371,3 +374,23 @@ def test_what_only_the_extract_calls_open_is_told() -> None:
     row = made[0]._replace(open_ns={})
     (said,) = differences([row], [row._replace(open_ns={"ack_ch": 7})])
     assert "another span for what has not ended (ack_ch)" in said
+
+
+def test_a_pipe_that_is_stopped_before_anything_came_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    before = signal.getsignal(signal.SIGINT)
+
+    def interrupt() -> None:
+        while signal.getsignal(signal.SIGINT) is before:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    assert main(["extract", str(fifo), "--flow", "1", "-o", str(tmp_path / "q.pcapng")]) == 130
+    thread.join()
+    assert f"pcapstall: {fifo}: is empty" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [fifo]
