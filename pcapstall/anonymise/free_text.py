@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from pcapstall.anonymise.mapping import Mapping
-from pcapstall.core.endpoints import format_address
+from pcapstall.core.endpoints import DOTTED_QUAD, format_address
 
 _PORT_NEXT: Final = r"(?!\.\d)|(?=\.\d{1,5}(?!\.?\w))"
 """Behind an address: no further number, or only a port, as tcpdump writes it (10.0.0.1.443)."""
-_V4: Final = rf"(?<![\d.])\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?!\d)(?:{_PORT_NEXT})"
+_V4: Final = rf"(?<!\d)(?<!\d\.){DOTTED_QUAD}(?!\d)(?:{_PORT_NEXT})"
 _HEX: Final = "[0-9A-Fa-f]"
-_V6: Final = (
-    rf"(?<![\w.])(?:(?:{_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}(?=:\d{{1,5}}(?![\w:]))"
-    rf"|(?:{_HEX}{{0,4}}:){{2,8}}(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}|{_HEX}{{1,4}}|(?<=::))(?!\w|:[\w:])(?:{_PORT_NEXT}))"
+V6: Final = (
+    rf"(?<!\w)(?<!\w\.)(?:(?:{_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}(?=:\d{{1,5}}(?![\w:]))"
+    rf"|(?:{_HEX}{{0,4}}:){{2,8}}(?:{DOTTED_QUAD}|{_HEX}{{1,4}}|(?<=::))(?!\w|:[\w:])(?:{_PORT_NEXT}))"
 )
 _MAC: Final = (
     rf"(?<![0-9A-Za-z])(?:(?:{_HEX}{{1,2}}:){{5,130}}{_HEX}{{1,2}}|(?:{_HEX}{{2}}-){{5,130}}{_HEX}{{2}}"
@@ -31,8 +31,8 @@ _WITHIN: Final = re.compile(rf"(?P<mac>{_MAC})|{_V4}|{_DASHED}")
 _USER: Final = r"(?:(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]++@|[A-Za-z0-9._%+-]{1,64}@)"
 """Begun within a run only for the length of RFC 5321 section 4.5.3.1.1, lest it is read once for each place in it."""
 _TEXT: Final = rf"{_USER}?[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-_TOKEN: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{_V6})|(?P<v4>{_V4})|(?P<text>{_TEXT})")
-_ADDRESSES: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{_V6})|(?P<v4>{_V4})")
+_TOKEN: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{V6})|(?P<v4>{_V4})|(?P<text>{_TEXT})")
+_ADDRESSES: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{V6})|(?P<v4>{_V4})")
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _ANY_WORD: Final = re.compile(r"[^\W_]+")
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from collections.abc import Mapping as Table
 from typing import Final
 
+from pcapstall.anonymise.free_text import V6
 from pcapstall.anonymise.mapping import Mapping
-from pcapstall.core.endpoints import format_address
+from pcapstall.core.endpoints import DOTTED_QUAD, format_address
 
-IPV4: Final = r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)"
-_IPV6: Final = r"(?<![\w.])(?:[0-9A-Fa-f]{0,4}:){2,8}(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4})(?![\w:]|\.\d)"
+_IPV4: Final = rf"(?<![\w.]){DOTTED_QUAD}(?![\w.]*\w)"
 _DOTTED: Final = r"(?:(?<![A-Za-z0-9_-])[A-Za-z0-9_-]++|[A-Za-z0-9_-]{1,63})(?:\.[A-Za-z0-9_-]+)+"
 """Begun within a run only for the length of a label, lest a run without a dot is read once for each place in it."""
 _PORT: Final = r":\d{1,5}(?![\w:.])"
@@ -22,7 +22,7 @@ _TOKEN: Final = re.compile(
     r"(?P<kept>^[1-5]\d\d(?=[ -]|\r?$)|(?<=HTTP/1\.[01] )\d{3}(?!\w)|(?<= )6(?:70|91)(?= )"
     r"|(?i:(?<=Content-Length:)|(?<=Content-Length: ))\d{1,9}(?=\r?$))"
     r"|(?P<proxy>^PROXY TCP[46] \S+ \S+ \d{1,5} \d{1,5}(?=\r?$))"
-    rf"|(?P<v6>{_IPV6})|(?P<ip>{IPV4}(?:{_PORT})?)"
+    rf"|(?P<v6>{V6})|(?P<ip>{_IPV4}(?:{_PORT})?)"
     rf"|(?P<target>(?i:(?<=CONNECT )|(?<=Host: )|(?<=Host:)|(?<=://))[A-Za-z0-9._-]+{_PORT})"
     rf"|(?P<port>(?<=\]){_PORT})|(?P<host>{_DOTTED})|(?P<word>[A-Za-z0-9]+)",
     re.MULTILINE,

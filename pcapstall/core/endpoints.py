@@ -5,6 +5,8 @@ Addresses are 4 or 16 bytes in network order inside, text only at the edge. Noth
 
 from typing import Final
 
+DOTTED_QUAD: Final = r"\d{1,3}(?:\.\d{1,3}){3}"
+"""What an IPv4 address looks like in text; what may stand beside it depends on the text."""
 _V4_MAPPED: Final = bytes(10) + b"\xff\xff"
 
 

@@ -9,11 +9,12 @@ from functools import lru_cache
 from ipaddress import AddressValueError, IPv6Address
 from typing import Final
 
-from pcapstall.core.endpoints import fold
+from pcapstall.core.endpoints import DOTTED_QUAD, fold
 
 Endpoint = tuple[bytes, int]
 """A packed address (4 or 16 bytes) and a port."""
 
+_QUAD: Final = DOTTED_QUAD.encode()
 MAX_NAMED: Final = 32
 """So many endpoints of a line are looked at."""
 
@@ -23,12 +24,10 @@ _BETWEEN: Final = (
     rb"(?:\]?:|\#|[\]\"'\\]{0,3}[,;)]?[ ]{0,2}[\"'\\]{0,2}[\w.@-]{0,24}(?i:port(?:_?value)?)"
     rb"[\"'\\]{0,2}[ =:]{1,3}[\"'\\]{0,2}|', (?=\d{1,5}[,)]))"
 )
-_V4: Final = re.compile(
-    rb"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3})(?=[\]\"'\\,;):\# ])" + _BETWEEN + rb"(\d{1,5})(?![\d.]*\d)"
-)
+_V4: Final = re.compile(rb"(?<![\d.])(" + _QUAD + rb")(?=[\]\"'\\,;):\# ])" + _BETWEEN + rb"(\d{1,5})(?![\d.]*\d)")
 # [2001:db8::1]:80, [fe80::1%eth0]:80, 2001:db8::1 port 80, 2001:db8::1#53
 _V6: Final = re.compile(
-    rb"(?<![\w:.])\[?([0-9a-fA-F]{0,4}:[0-9a-fA-F:]{1,36}(?:\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})?)(?:%[\w.-]{1,15})?"
+    rb"(?<![\w:.])\[?([0-9a-fA-F]{0,4}:[0-9a-fA-F:]{1,36}(?:" + _QUAD + rb")?)(?:%[\w.-]{1,15})?"
     rb"(?:\]:|" + _BETWEEN.replace(rb"\]?:|", rb"") + rb")(\d{1,5})(?!\d)"
 )
 
@@ -61,7 +60,7 @@ def endpoints_in(line: bytes) -> list[Endpoint]:
 
 
 # client: 10.0.0.1, server: x; 10.0.0.1 - - [30/Nov/2026; "remote_addr":"2001:db8::1"
-_BARE_V4: Final = re.compile(rb"(?<![\w.:-])(?:::ffff:)?(\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})(?![\w.-]*\w|:\d|/\d)")
+_BARE_V4: Final = re.compile(rb"(?<![\w.:-])(?:::ffff:)?(" + _QUAD + rb")(?![\w.-]*\w|:\d|/\d)")
 _BARE_V6: Final = re.compile(rb"(?<![\w:.])([0-9a-fA-F]{1,4}:[0-9a-fA-F:]{2,37})(?![\w:.]|\]:\d|/\d)")
 
 
