@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,17 @@ from pcapstall.pipeline import Analysis, Options, analyse, workers
 from pcapstall.pipeline.workers import ShareRedone, WorkerFault
 
 
-def assert_no_child_is_left() -> None:
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+def children() -> set[int]:
+    """Processes that this one has started and not waited for."""
+    return {int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()}
+
+
+@pytest.fixture(autouse=True)
+def no_child_is_left() -> Iterator[None]:
+    """But for those of other tests."""
+    others = children()
+    yield
+    assert children() <= others
 
 
 @pytest.fixture
@@ -50,7 +58,6 @@ def test_a_worker_that_is_killed_in_the_middle(
         several = report(traffic, jobs=3)
     assert told(several) == told(report(traffic))
     assert alone == [1, 2]
-    assert_no_child_is_left()
 
 
 def fail_with(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
@@ -72,7 +79,6 @@ def test_a_worker_that_lacks_something(
         several = report(traffic, jobs=2)
     assert told(several) == told(report(traffic))
     assert alone == [1]
-    assert_no_child_is_left()
 
 
 def test_a_fault_of_our_own_in_a_worker_is_said(
@@ -87,14 +93,12 @@ def test_a_fault_of_our_own_in_a_worker_is_said(
     assert told(several) == told(report(traffic))
     assert alone == [1]
     assert capfd.readouterr() == ("", "")
-    assert_no_child_is_left()
 
 
 def test_without_somebody_who_expects_it_a_fault_ends_the_test(traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fail_with(monkeypatch, IndexError("no such look"))
     with pytest.raises(WorkerFault):
         report(traffic, jobs=2)
-    assert_no_child_is_left()
 
 
 FAILING = """
@@ -149,7 +153,6 @@ def test_a_worker_that_is_killed_while_it_tells(
         several = report(traffic, jobs=2)
     assert told(several) == told(report(traffic))
     assert alone == [1]
-    assert_no_child_is_left()
 
 
 def stopped_after(path: Path, jobs: int, calls: int) -> Analysis:
@@ -178,7 +181,6 @@ def test_all_stop_at_the_same_packet(tmp_path: Path, traffic: Path, jobs: int, c
     ]
     assert several.totals == alone.totals
     assert packets == PACKETS or any("reading was stopped" in warning for warning in several.warnings)
-    assert_no_child_is_left()
 
 
 def test_a_killed_worker_s_share_stops_where_the_others_did(
@@ -201,7 +203,6 @@ def test_stopped_twice(traffic: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         analyse([str(traffic)], Options(jobs=2), stop=stop, progress=progress)
-    assert_no_child_is_left()
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -250,7 +251,6 @@ class TestASlowWorker:
         with ctrl_c_stops() as stop, pytest.raises(KeyboardInterrupt):
             analyse([str(traffic)], Options(jobs=2), stop=stop)
         assert time.monotonic() - began < 15
-        assert_no_child_is_left()
 
     def test_asked_once_what_was_read_is_reported(self, traffic: Path, slow: Callable[[int], None]) -> None:
         """The first process has read everything, and so the other one was to do as well."""
@@ -276,7 +276,6 @@ def test_asked_twice_while_the_first_process_follows_a_lost_share(
     monkeypatch.setattr(workers.Workers, "_follow_here", asked)
     with pytest.warns(ShareRedone), pytest.raises(KeyboardInterrupt):
         analyse([str(traffic)], Options(jobs=2), stop=stop)
-    assert_no_child_is_left()
 
 
 class TestCommand:
