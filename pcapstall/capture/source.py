@@ -53,6 +53,8 @@ class Stop:
         self.silent_s = 0.1
         self.gate: Gate | None = None
         """Where other processes read the same files: it says then when the end is reached."""
+        self.interrupts_at = 0
+        """Thrown by so many signals it ends, by KeyboardInterrupt, what cannot ask here; 0: by no number."""
         self._read_fd = -1
         self._write_fd = -1
 

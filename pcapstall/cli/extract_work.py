@@ -6,7 +6,8 @@ Arguments are the command's matter, packets and the order of the work the pipeli
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from pcapstall.capture.source import Stop
@@ -15,6 +16,7 @@ from pcapstall.cli.extract_target import Target
 from pcapstall.cli.stages import stages
 from pcapstall.core.counts import several
 from pcapstall.pipeline import Analysis, Options
+from pcapstall.pipeline.interrupting import interrupting
 from pcapstall.report.happening import what_happened
 from pcapstall.report.model import FlowReport
 from pcapstall.report.prose import worst_first
@@ -59,7 +61,7 @@ class Work:
         )  # fmt: skip
         is_new = target.folder is not None and not os.path.isdir(target.folder)
         try:
-            made = make(wanted, analysis, self.names, Surroundings(self._opened, stages, stop))
+            made = make(wanted, analysis, self.names, Surroundings(partial(self._opened, stop), stages, stop))
         except BaseException:
             if target.folder is not None:
                 self._remove(target.folder, is_new)
@@ -68,10 +70,14 @@ class Work:
             total = sum(capture.packets for capture in analysis.captures)
             self._say(list(self._lines(made, total)))
 
-    def _opened(self, path: str) -> AbstractContextManager[BinaryIO]:
+    @contextmanager
+    def _opened(self, stop: Stop, path: str) -> Iterator[BinaryIO]:
         self._target.make_folder()
         self._begun.append(path)
-        return destination.opened_for_bytes(path)
+        with ExitStack() as opened:
+            with interrupting(stop, 1):  # nobody may read the FIFO that it is
+                out = opened.enter_context(destination.opened_for_bytes(path))
+            yield out
 
     def _remove(self, folder: str, is_new: bool) -> None:
         """What was written of a folder goes when it does not become whole: a part would be taken for all of it."""

@@ -12,6 +12,7 @@ from pcapstall.cli.stages import stages
 from pcapstall.core.errors import InputError, UsageError
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.pipeline.follow import AS_MANY_AS_PAY, DASK
+from pcapstall.pipeline.interrupting import interrupting
 from pcapstall.report.conditions import ConditionResult
 from pcapstall.report.thresholds import parse_thresholds
 
@@ -44,7 +45,7 @@ def read(
 
     def look_again(analysis: Analysis) -> None:
         if before_closing is not None:
-            with terminal.ctrl_c_stops() as again:
+            with terminal.ctrl_c_stops() as again, interrupting(again, 2):
                 before_closing(analysis, again)
 
     with terminal.ctrl_c_stops() as stop, terminal.Progress() as progress:

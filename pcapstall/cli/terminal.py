@@ -118,11 +118,16 @@ def _size(size: int) -> str:
 
 @contextmanager
 def ctrl_c_stops() -> Iterator[Stop]:
-    """While reading, Ctrl-C and SIGTERM throw the switch instead of ending the program; what was read is reported."""
+    """While reading, Ctrl-C and SIGTERM throw the switch instead of ending the program; what was read is reported.
+
+    What cannot ask the switch is ended by KeyboardInterrupt, see `pipeline.interrupting`.
+    """
     stop = Stop()
 
     def throw(_number: int, _frame: FrameType | None) -> None:
         stop.throw()
+        if 0 < stop.interrupts_at <= stop.count:
+            raise KeyboardInterrupt
 
     before: dict[int, Any] = {}
     try:

@@ -19,6 +19,7 @@ from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.follow import LOCAL, Files, Followed, Texts, follow_captures
 from pcapstall.pipeline.given import GivenFile
+from pcapstall.pipeline.interrupting import interrupting
 from pcapstall.pipeline.scan import FileCounts
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted
@@ -96,21 +97,28 @@ def analyse(
     """Analyse ``captures``: paths, glob patterns or ``-``, read as one.
 
     Files that cannot be read are in `Analysis.unreadable`; nothing is raised for them. ``stop`` thrown, or Ctrl-C,
-    ends the reading and what was read is reported. ``progress`` is called at first and now and then with what is being
-    read; ``stage`` with the name of each stage when it begins; ``before_closing`` with the analysis while straces and
-    logs can still be read again.
+    ends the reading and what was read is reported; a signal that throws it a second time, while straces and logs are
+    read, or the first time, while they are opened, ends all by KeyboardInterrupt. ``progress`` is called at first and
+    now and then with what is being read; ``stage`` with the name of each stage when it begins; ``before_closing`` with
+    the analysis while straces and logs can still be read again.
     """
     options = options or Options()
     stage("opening the captures")
-    straces, logs = _open_straces(options.straces), _open_logs(options.logs)
-    stage("following the flows")
+    straces: Straces | None = None
+    logs: Logs | None = None
+    stop = stop or Stop()
     try:
+        with interrupting(stop, 1):  # a pipe may say nothing, and there is nothing yet to report
+            straces = _open_straces(options.straces)
+            logs = _open_logs(options.logs)
+        stage("following the flows")
         followed = follow_captures(captures, options, Texts(straces, logs), stop, progress)
         stage("finding the stalls")
         files, findings = followed.files, followed.findings
         captures_read = _capture_reports(files, followed.collector)
         findings.unread = files.unread
-        shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
+        with interrupting(stop, 2):
+            shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
         captures_read = with_steps(captures_read, findings.stepped_files)
         made = _put_together(followed, captures_read, shown, options, straces, logs)
         if before_closing is not None:

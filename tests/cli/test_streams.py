@@ -15,6 +15,8 @@ import pytest
 from cli_support import COMMAND, LOST, PATIENCE_S, REFUSED, RING, one_line, run, start, wait_for, wait_until_read
 
 from pcapstall.capture import source
+from pcapstall.cli import terminal
+from pcapstall.pipeline.interrupting import interrupting
 
 DATA = Path(LOST).read_bytes()
 
@@ -187,6 +189,52 @@ class TestSignals:
         assert process.wait(PATIENCE_S) == 130
         assert one_line(said).startswith("pcapstall: -: ")
         process.communicate(timeout=PATIENCE_S)
+
+
+class TestSignalsBesidesCaptures:
+    """Where nobody asks whether the end was asked for."""
+
+    def ended(self, number: signal.Signals, *arguments: str) -> int:
+        """The exit code after one signal, which comes when the program waits."""
+        process = start(*arguments, stdin=subprocess.DEVNULL)
+        try:
+            wait_for(lambda: catches_sigterm(process) and sleeps(process), "it waits for the FIFO's other end")
+            time.sleep(0.2)
+            process.send_signal(number)
+            assert process.communicate(timeout=PATIENCE_S)[1] == b""
+            return process.returncode
+        finally:
+            process.kill()
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("option", ["--strace", "--log"])
+    def test_a_text_that_nobody_writes(self, option: str, number: signal.Signals, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "fifo")
+        assert self.ended(number, "report", LOST, option, str(tmp_path / "fifo")) == 130
+
+    def test_an_output_that_nobody_reads(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "fifo")
+        assert self.ended(signal.SIGINT, "extract", LOST, "--flow", "1", "-o", str(tmp_path / "fifo")) == 130
+
+    def test_the_second_one_ends_what_does_not_ask(self) -> None:
+        with terminal.ctrl_c_stops() as stop, interrupting(stop, 2):
+            os.kill(os.getpid(), signal.SIGINT)
+            assert stop.count == 1
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGTERM)
+            with interrupting(stop, 1):
+                assert stop.interrupts_at == 3
+
+
+def catches_sigterm(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the program handles SIGTERM, which Python by itself does not (proc(5), SigCgt)."""
+    caught = re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
+    return caught is not None and bool(int(caught[1], 16) >> signal.SIGTERM - 1 & 1)
+
+
+def sleeps(process: subprocess.Popen[bytes]) -> bool:
+    """Whether it waits for something (proc(5), state S)."""
+    return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
 
 
 class TestOutputs:
