@@ -136,6 +136,9 @@ def _untrusted(rows: Sequence[SummaryRow]) -> str:
 
 
 def _table(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:
+    if options.style in to_table.MARKUP_STYLES:
+        yield from to_table.bare_lines([grid for grid in (groups(rows, by), spreads(rows, by)) if grid.rows], options)
+        return
     yield from to_table.wrap(headline(rows, by), options.width)
     if not rows:
         return

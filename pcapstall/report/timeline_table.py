@@ -16,6 +16,7 @@ from pcapstall.report.to_table import (
     DIM,
     GLUE,
     LEGEND_WIDTH,
+    MARKUP_STYLES,
     RED,
     WITH_UNIT,
     YELLOW,
@@ -39,6 +40,9 @@ _BREAKS: Final = re.compile(r"(?<=[|,/:=&;])(?=[^\s/])|(?<=\w)(?=\.[a-z])")
 def table_lines(timeline: Timeline, options: RenderOptions) -> Iterator[str]:
     """The whole page."""
     width = options.width or LEGEND_WIDTH
+    if options.style in MARKUP_STYLES and not options.picture:
+        yield from _table(timeline, options, width)
+        return
     color = RED if timeline.flow.stalled else YELLOW if timeline.flow.failed else BOLD
     for line in wrap(printable(headline(timeline)), width):
         yield paint(line, color, options)

@@ -33,6 +33,12 @@ LEGEND_WIDTH: Final = 100
 _SHORT: Final = 32
 """Frames and lines that take no more are kept on one line."""
 
+MARKUP_STYLES: Final = frozenset(
+    "asciidoc html jira latex latex_booktabs latex_longtable latex_raw mediawiki moinmoin".split()
+    + "textile unsafehtml youtrack".split()
+)
+"""Styles of tabulate in which sentences would have to be escaped, each in its own way: the table stands alone."""
+
 GLUE: Final = "\x00"
 """Stands for a space that no line may break at; never in printable text."""
 
@@ -40,7 +46,11 @@ GLUE: Final = "\x00"
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write the report."""
     flows = prose.worst_first(report.flows, None if options.all_flows else max(options.stories, 1))
-    for line in _lines(report, flows, options):
+    if options.style in MARKUP_STYLES:
+        lines = bare_lines([flow_grid.flow_grid(flows)] if flows else [], options)
+    else:
+        lines = _lines(report, flows, options)
+    for line in lines:
         out.write(line + "\n")
 
 
@@ -107,6 +117,14 @@ def table_lines(grid: Grid, options: RenderOptions) -> Iterator[str]:
     grid = fitted(grid, options)
     yield from drawn_lines(grid, options)
     yield from (paint(line, DIM, options) for line in wrap(legend(grid), options.width or LEGEND_WIDTH, "  "))
+
+
+def bare_lines(grids: Sequence[Grid], options: RenderOptions) -> Iterator[str]:
+    """The grids alone and in full, in one of `MARKUP_STYLES`: for a page, not for the terminal."""
+    for at, grid in enumerate(grids):
+        if at:
+            yield ""
+        yield from drawn_lines(grid, options._replace(color=False))
 
 
 def fitted(grid: Grid, options: RenderOptions) -> Grid:

@@ -25,11 +25,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.core.errors import UsageError
+from pcapstall.report.flow_grid import flow_grid
 from pcapstall.report.model import EVENTS, STALL_INTERVALS, ProcessReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.prose import headline, healthy_line, numbers, worst_first
 from pcapstall.report.render import PAGE_FORMATS, parse_format, render
-from pcapstall.report.to_table import draw, wrap
+from pcapstall.report.to_table import MARKUP_STYLES, draw, wrap
 from pcapstall.report.untrusted import display_width
 
 SGR = re.compile(r"\x1b\[[\d;]*m")
@@ -86,6 +87,18 @@ def test_what_stalled_stands_out():
 def test_every_style_of_tabulate_draws_the_table(style):
     text = rendered(one_stall(), f"table:{style}", width=100)
     assert "52091.2" in text
+
+
+@pytest.mark.parametrize("style", sorted(MARKUP_STYLES))
+def test_markup_is_the_table_alone(style):
+    """No sentence, which would have to be escaped, and none of what the terminal is: its width, its colours."""
+    assert style in tabulate.tabulate_formats
+    alone = rendered(hostile(), f"table:{style}", width=60, color=True)
+    grid = flow_grid(worst_first(list(hostile().flows)))
+    names = [column.name for column in grid.columns]
+    sides = ["right" if column.right else "left" for column in grid.columns]
+    assert alone == draw(names, grid.rows, sides, style) + "\n"
+    assert rendered(report([], []), f"table:{style}") == ""
 
 
 @pytest.mark.parametrize("style", ["simple", "grid", "rounded_outline", "psql", "plain", "presto", "pretty"])
