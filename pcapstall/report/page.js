@@ -98,8 +98,6 @@ function enlargeable(figure) {
   tools.prepend(hint);
   tools.append(now);
   figure.prepend(tools);
-  // Where there is no room for all, the lanes are what is seen of a waterfall.
-  if (!scroll.classList.contains("fits")) scroll.scrollLeft = (scroll.scrollWidth - scroll.clientWidth) / 2;
 
   const detail = document.createElement("p");
   detail.className = "detail";

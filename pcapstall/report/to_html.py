@@ -22,6 +22,7 @@ from pcapstall.report.to_table import legend
 
 PICTURED: Final = 50
 """So many verdicts, the worst ones, have a picture."""
+_ANSWERS: Final = ("stalled", "cause", "outcome", "reason", "confidence")
 _SKETCHED: Final = "Drawn from the events of the flow alone: pcapstall timeline --flow {} has all there is."
 
 
@@ -44,7 +45,8 @@ def _lines(report: Report, flows: Sequence[FlowReport]) -> Iterator[str]:
     if whole is not None:
         yield from picture_lines(whole, fits=True)
     if flows:
-        grid = flow_grid.flow_grid(flows)
+        # What became of them before the numbers: a narrow window shows the beginning of the rows.
+        grid = flow_grid.flow_grid(flows).with_after(_ANSWERS, "server")
         told = {str(flow.id) for flow in flows if stories.has_story(flow)}
         yield from table_lines(grid, told, sortable=True)
         yield f'<p class="dim">{escape(legend(grid))}</p>'

@@ -146,6 +146,22 @@ def test_nothing_but_tables_and_pictures_is_wider_than_the_screen(
     assert chromium.ask("document.documentElement.scrollWidth") <= width
 
 
+def test_a_narrow_screen_shows_the_left_of_a_waterfall_first(chromium: Chromium, stalled: Path) -> None:
+    chromium.load(stalled, width=390)
+    assert chromium.ask("document.querySelector('article .scroll').scrollLeft") == 0
+    lane = "article .scroll .lane"
+    client = f"document.querySelector('{lane}').getBoundingClientRect().left"
+    assert 0 < chromium.ask(client) < 390 - 40
+
+
+def test_the_answers_are_seen_before_the_numbers(chromium: Chromium, tmp_path: Path) -> None:
+    chromium.load(made_of(ticket(), tmp_path / "page.html"), width=1280)
+    heads = chromium.ask("[...document.querySelectorAll('table th')].map(th => th.innerText.trim())")
+    assert heads[:8] == ["#", "client", "server", "stalled", "cause", "confidence", "outcome", "reason"]
+    right = "[...document.querySelectorAll('table th')][7].getBoundingClientRect().right"
+    assert chromium.ask(right) < 1280
+
+
 def test_it_is_printed_by_day_and_without_tools(chromium: Chromium, stalled: Path) -> None:
     chromium.load(stalled, dark=True)
     chromium.call("Emulation.setEmulatedMedia", media="print", features=[])
