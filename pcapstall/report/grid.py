@@ -111,11 +111,11 @@ class Grid:
         return min(natural, max(column.shrinks_to, len(column.name))) if column.shrinks_to else natural
 
     def with_after(self, names: Sequence[str], column: str) -> "Grid":
-        """The grid with the columns called ``names`` moved behind ``column``, as far as there are such."""
+        """The grid with the columns called ``names`` moved behind ``column``, or to the front without it."""
         order = [at for at, each in enumerate(self.columns) if each.name not in names]
         moved = [at for at, each in enumerate(self.columns) if each.name in names]
         behind = next((n + 1 for n, at in enumerate(order) if self.columns[at].name == column), 0)
-        return self._only([*order[:behind], *moved, *order[behind:]] if behind else range(len(self.columns)), self.left_out)
+        return self._only([*order[:behind], *moved, *order[behind:]], self.left_out)
 
     def _only(self, kept: Sequence[int], left_out: Sequence[str]) -> "Grid":
         return Grid(

@@ -67,7 +67,8 @@ def _pyarrow() -> ModuleType:
         import pyarrow
     except ImportError:
         raise UsageError(
-            "-f parquet: it needs pyarrow, which is not installed: pip install 'pcapstall[parquet]' (in a clone '.[parquet]')"
+            "-f parquet: it needs pyarrow, which is not installed: "
+            "pip install 'pcapstall[parquet]' (in a clone '.[parquet]')"
         ) from None
     module: ModuleType = pyarrow
     return module

@@ -36,8 +36,8 @@ def _resvg() -> ModuleType:
         import resvg_py  # an extra
     except ImportError as error:
         raise UsageError(
-            "PNG needs the Python package resvg-py: pip install 'pcapstall[png]' (in a clone '.[png]'); or draw .svg, which "
-            "browsers show"
+            "PNG needs the Python package resvg-py: pip install 'pcapstall[png]' (in a clone '.[png]'); or draw .svg, "
+            "which browsers show"
         ) from error
     found: ModuleType = resvg_py
     return found
