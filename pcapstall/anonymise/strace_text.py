@@ -31,9 +31,34 @@ _BYTE: Final = re.compile(rb"0x[0-9a-f]+|\d+")
 _DUMP: Final = re.compile(rb"^ \| [0-9a-f]{5}")
 _HEXADECIMAL: Final = re.compile(rb"\b[0-9a-f]{2}\b")
 _STACK: Final = re.compile(rb"^ > ")
-_KNOWN: Final = re.compile(
-    rb"[a-z_0-9]\(|resumed>|^.{0,60}(?:--- |\+\+\+ |strace: )|^ \* |tached|^%|^-|^\s*$|<\.\.\.|\.\.\.>|\) += [-\dx?]"
+_PREFIX: Final = (
+    rb"\s*+(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ strace\[\d+\]: )?"
+    rb"(?:(?:\[pid +\d+(?:<.{0,64}?>)?\]|\d+<.{0,64}?>|\d[\d:.T+-]*Z?|\(\+ *[\d.]+\)|\[[0-9a-f?]+\]|\[ *\d+\])\s++)*+"
 )
+"""Of strace's lines: its journal's head, the thread, the time, the instruction pointer, the call's number."""
+_REST: Final = (
+    rb"(?:\"(?:[^\"\\]|\\.)*+\"(?:\.\.\.)?|0x[0-9a-f]+|[A-Z][A-Z0-9_]*+(?![a-z])|[a-z_]++=|\(s\)|[^A-Za-z_\"])*"
+)
+"""The rest of a call within which a program wrote a line of its own."""
+_ENDED: Final = re.compile(rb"\) += |<unfinished|<detached|<\.\.\. |---$|\+\+\+$|^strace: |^\s*$|^[%-]|^ \* ")
+_WORDS_IN_CALL: Final = re.compile(rb"[A-Za-z_]\w*+\((?!-?\d|\"|NULL|child_stack=|[A-Z_]+[,|]|[\[{])")
+"""No beginning of a call, but what programs write of their functions."""
+_CUT_WORD: Final = re.compile(
+    rb"(?<![A-Za-z0-9_])(?:0x[0-9a-f]+|[A-Z][A-Z0-9_]+(?![A-Za-z])|[a-z_]++[=(])|([A-Za-z][A-Za-z0-9]*+)"
+)
+"""Behind a call that does not end another program's words may stand; the group has those."""
+_KNOWN: Final = re.compile(
+    rb"^(?:" + _PREFIX + rb"(?:(?:[a-z_][a-z0-9_]*+|\?\?\?\?)\(|<\.\.\. (?:[a-z_][a-z0-9_]* )?resumed>|"
+    rb"--- SIG[A-Z0-9_+]+(?: \(.*\))?(?: \{.*\})?(?: @ .*)? ---$|--- stopped by SIG[A-Z0-9_+]+ ---$|"
+    rb"\+\+\+ (?:exited with \d+|killed by SIG[A-Z0-9_+]+(?: \(core dumped\))?|superseded by execve in pid \d+)"
+    rb" \+\+\+$)|"
+    rb"strace: Process \d+(?:<.{0,64}>)? (?:attached|detached)(?: \(.*\))?$|"
+    rb"strace: \[ Process PID=\d+ runs in \w+ bit mode\. \]$|"
+    rb"\s*<unfinished \.\.\.>$| \* \d+ bytes in buffer \d+$|"
+    + _REST
+    + rb"\) += (?:-?\d|0x|\?)|% time +seconds|[- ]+$|\s*$)"
+)
+"""The exact forms of strace's own lines: a program's errors, which may stand among them, are no such line."""
 _SCRIPT: Final = re.compile(rb"^(Script (?:started|done) on [-+: \d]+).*", re.DOTALL)
 _SYSLOG: Final = re.compile(rb"^([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d )(\S+)( strace\[)")
 
@@ -57,7 +82,8 @@ class StraceText:
         script = _SCRIPT.match(line)
         if script is not None:
             return script[1]
-        if _KNOWN.search(line) is None:
+        is_whole = _ENDED.search(line) is not None
+        if _KNOWN.search(line) is None or (not is_whole and _WORDS_IN_CALL.match(line)):
             return self._words(line)
         line = _SYSLOG.sub(lambda match: match[1] + self._name(match[2]) + match[3], line)
         line = _COMMAND.sub(lambda match: match[1] + b"<" + self._words(match[2]) + b">", line)
@@ -66,10 +92,10 @@ class StraceText:
         parts: list[bytes] = []
         at = 0
         for match in _STRING.finditer(line):
-            parts.append(self._between(line[at : match.start()]))
+            parts.append(self._between(line[at : match.start()], is_whole))
             if match[3] is not None:
                 path, device, number = match[3].partition(b"<")
-                parts.append(b"<" + encoded(self._strings.other(decoded(path)), b"") + device + number + match[4])
+                parts.append(b"<" + _path(self._strings.other(decoded(path))) + device + number + match[4])
             else:
                 parts.append(
                     b'"'
@@ -77,7 +103,7 @@ class StraceText:
                     + match[2]
                 )
             at = match.end()
-        parts.append(self._between(line[at:]))
+        parts.append(self._between(line[at:], is_whole))
         return b"".join(parts)
 
     def _string(self, text: bytes, before: bytes, is_buffer: bool) -> bytes:
@@ -96,10 +122,12 @@ class StraceText:
             mapped = self._strings.other(data)
         return encoded(mapped, text)
 
-    def _between(self, text: bytes) -> bytes:
+    def _between(self, text: bytes, is_whole: bool) -> bytes:
         """What stands outside of strings: addresses, commands' names, and words that are to be hidden."""
         text = _HARDWARE.sub(lambda match: match[1] + _BYTE.sub(b"0", match[2]), text)
         text = _DECODED_PID.sub(lambda match: b"<" + self._words(match[1]) + b">", text)
+        if not is_whole:
+            text = _CUT_WORD.sub(lambda match: match[0] if match[1] is None else self._words(match[1]), text)
         return self._text.addresses(text.decode("latin-1")).encode("latin-1")
 
     def _words(self, text: bytes) -> bytes:
@@ -108,3 +136,8 @@ class StraceText:
 
     def _name(self, text: bytes) -> bytes:
         return self._mapping.name(text.decode("latin-1")).encode("latin-1")
+
+
+def _path(path: bytes) -> bytes:
+    """As strace decorates a descriptor with it: what would end it is escaped."""
+    return encoded(path, b"").replace(b"<", b"\\074").replace(b">", b"\\076")

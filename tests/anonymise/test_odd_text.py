@@ -59,3 +59,44 @@ def test_time_grows_with_the_length_only(repeated: str) -> None:
 def test_a_path_that_was_cut_is_mapped() -> None:
     _, strace, _ = texts()
     assert b"zanzibar" not in strace.line(b"1 1.5 read(3</srv/zanzibar")
+
+
+STRAY = """customer zanzibar password blue7
+- customer zanzibar password blue7
+failed: get_customer(zanzibar, blue7)
+get_customer(zanzibar, blue7)
+%zanzibar blue7
+ * zanzibar blue7
+user zanzibar attached blue7
+time --- zanzibar blue7
+zanzibar <... blue7
+strace: zanzibar blue7
+12 1796023442.4 write(2, zanzibar blue7
+12 1796023442.4 write(2, "ab"..., 5blue7 zanzibar
+12 1796023442.4 openat(AT_FDCWD, "/a", O_RDONLY) = 3</a\\x3e/zanzibar.blue7> <0.1>
+12 +++ exited with 0 +++ zanzibar""".split("\n")
+OWN = """12 1796023442.108038 close(3) = 0 <0.000021>
+[pid    12] 10:00:00.123456 <... read resumed>NULL, 8) = -1 EAGAIN (Resource temporarily unavailable)
+12 10:00:00 --- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=13, si_uid=0, si_status=0} ---
+12 +++ exited with 0 +++
+[pid 12] +++ killed by SIGSEGV (core dumped) +++
+strace: Process 13 attached
+ <unfinished ...>
+) = 5
+ * 5 bytes in buffer 0
+[{WIFSIGNALED(s) && WTERMSIG(s) == SIGKILL}], 0, NULL) = 30923""".split("\n")
+
+
+@pytest.mark.parametrize("line", STRAY)
+def test_lines_of_the_traced_program_are_replaced_word_by_word(line: str) -> None:
+    _, strace, _ = texts()
+    made = strace.line(line.encode())
+    assert b"zanzibar" not in made
+    assert b"blue7" not in made
+    assert b"/a>" not in made
+
+
+@pytest.mark.parametrize("line", OWN)
+def test_lines_of_strace_itself_stay(line: str) -> None:
+    _, strace, _ = texts()
+    assert strace.line(line.encode()).decode() == line
