@@ -74,7 +74,8 @@ strace: zanzibar blue7
 12 1796023442.4 write(2, zanzibar blue7
 12 1796023442.4 write(2, "ab"..., 5blue7 zanzibar
 12 1796023442.4 openat(AT_FDCWD, "/a", O_RDONLY) = 3</a\\x3e/zanzibar.blue7> <0.1>
-12 +++ exited with 0 +++ zanzibar""".split("\n")
+12 +++ exited with 0 +++ zanzibar
+12<acme>zanzibar> 1796023442.1 close(3) = 0 <0.1>""".split("\n")
 OWN = """12 1796023442.108038 close(3) = 0 <0.000021>
 [pid    12] 10:00:00.123456 <... read resumed>NULL, 8) = -1 EAGAIN (Resource temporarily unavailable)
 12 10:00:00 --- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=13, si_uid=0, si_status=0} ---
