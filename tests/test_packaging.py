@@ -174,7 +174,8 @@ class TestWheels:
         sources = {str(path.relative_to(tree)) for path in (tree / "pcapstall").rglob("*.py")}
         outside = {name for name in names if ".dist-info/" not in name}
         page = f"pcapstall-{pcapstall.__version__}.data/data/share/man/man1/pcapstall.1"
-        assert outside == sources | {"pcapstall/py.typed", page}
+        data = {f"pcapstall/{name}" for name in ("py.typed", "report/page.css", "report/page.js")}
+        assert outside == sources | data | {page}
         assert [path.name for path in tmp_path.glob("*.whl")] == [f"pcapstall-{pcapstall.__version__}-py3-none-any.whl"]
         entry = next(name for name in names if name.endswith("entry_points.txt"))
         with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
