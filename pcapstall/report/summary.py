@@ -78,14 +78,15 @@ def spreads(rows: Sequence[SummaryRow], by: str) -> Grid:
     found = [(row, name) for row in rows for name in INTERVALS if _says_something(row, name)]
     closed = [row.intervals.get(name) for row, name in found]
     opened = [row.open.get(name) for row, name in found]
-    digits = {of: decimals([ns for spread in closed if (ns := _rank(spread, of)) is not None]) for of in RANKS}
+    # One number of decimals for all of them: a p99 with fewer than the longest would be rounded above it.
+    digits = decimals([ns for spread in closed for of in RANKS if (ns := _rank(spread, of)) is not None])
     open_digits = decimals([spread.max for spread in opened if spread])
     cells = [
         [
             _key(row),
             name,
             str(spread.n if spread else 0),
-            *(milliseconds(_rank(spread, of), digits[of]) for of in RANKS),
+            *(milliseconds(_rank(spread, of), digits) for of in RANKS),
             str(unended.n) if unended else ABSENT,
             milliseconds(unended.max if unended else None, open_digits, unended is not None),
         ]
