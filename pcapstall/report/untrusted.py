@@ -37,6 +37,11 @@ def shorten(text: str, width: int) -> str:
     return _fit(text, head) + ELLIPSIS + _fit(text[::-1], tail)[::-1]
 
 
+def shorten_end(text: str, width: int) -> str:
+    """``text`` in at most ``width`` columns, an ellipsis at its end for what was left out."""
+    return text if display_width(text) <= width else _fit(text, max(width - 1, 0)) + ELLIPSIS[:width]
+
+
 def _fit(text: str, width: int) -> str:
     """The longest start of ``text`` that takes at most ``width`` columns."""
     used = 0

@@ -102,6 +102,14 @@ def test_it_stands_in_place_of_the_table(capsys: pytest.CaptureFixture[str]) -> 
     assert "Times are UTC by the capture's clock" in shown
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_key_events_are_told_whole_on_a_narrow_terminal(width: int) -> None:
+    drawn = list(lines(WITH_TEXTS, width))
+    assert any("ClientHello [148]" in line for line in drawn)
+    assert any("ACK: connected [83]" in line for line in drawn)
+    assert all(len(line) <= width for line in drawn)
+
+
 def test_where_lines_cannot_be_drawn_plain_characters_stand_for_them() -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "pcapstall", "timeline", CAPTURE, "--flow", "6", "--picture"],

@@ -12,14 +12,14 @@ from pcapstall.core.times import format_ms, format_span
 from pcapstall.report.pictures.palette import kind_of
 from pcapstall.report.pictures.time_axis import is_silence
 from pcapstall.report.pictures.waterfall import BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall
-from pcapstall.report.untrusted import display_width, printable, shorten
+from pcapstall.report.untrusted import display_width, printable, shorten, shorten_end
 
 LEAST_WIDTH: Final = 60
 _BARE: Final = 6
 """Columns beside a lane that has no texts."""
 _BETWEEN: Final = 28
 """Columns between the lanes, where there is room; on a narrow terminal so many."""
-_NARROW: Final = 20
+_NARROW: Final = 22
 
 
 class Signs(NamedTuple):
@@ -143,7 +143,7 @@ def _event(mark: Mark, stall: Stall | None, columns: _Columns, signs: Signs) -> 
 def _arrow(mark: Mark, width: int, signs: Signs) -> str:
     where = mark.place.removeprefix("frames ").removeprefix("frame ")
     place = f" [{where}]" if where and display_width(where) < width // 2 else ""
-    said = f" {shorten(printable(mark.label), width - 6 - display_width(place))}{place} "
+    said = f" {shorten_end(printable(mark.label), width - 3 - display_width(place))}{place} "
     rest = max(width - 1 - display_width(said), 0)
     shaft = signs.dash * (rest // 2) + said + signs.dash * (rest - rest // 2)
     return shaft + signs.right if mark.lane == CLIENT else signs.left + shaft
