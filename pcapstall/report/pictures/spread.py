@@ -1,6 +1,6 @@
 """Flows as dots: when each began and how long its steps took, for those that are not shown one by one.
 
-A few dozen bytes a flow. What is drawn of them is known to `overview` and `ecdf`.
+Under a hundred bytes a flow. What is drawn of them is known to `overview` and `ecdf`.
 """
 
 from array import array
