@@ -1,5 +1,6 @@
 """Sockets and flows: the four ways, what stays unmatched, and the offset of the clocks."""
 
+import gc
 import tempfile
 import time
 from pathlib import Path
@@ -304,11 +305,15 @@ def test_one_hello_in_very_many_sockets_takes_time_for_each_and_not_for_each_pai
             copy.replace("5, ", f"{number}, ").replace("= 5 ", f"= {number} ").replace("close(5)", f"close({number})")
             for number in range(100, 100 + count)
         )
-        found = matching(text, ends)
-        assert len(found.index.sockets) == count
-        began = time.process_time()
-        match_index(found.index, outlines)
-        return time.process_time() - began
+        times = []
+        for _ in range(3):
+            found = matching(text, ends)
+            assert len(found.index.sockets) == count
+            gc.collect()  # the garbage of other tests, which takes a quarter of a second
+            began = time.process_time()
+            match_index(found.index, outlines)
+            times.append(time.process_time() - began)
+        return min(times)
 
     ends = flows(40000)
     outlines = Outlines()
