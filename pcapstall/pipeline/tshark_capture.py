@@ -59,11 +59,15 @@ class _Pdml(TsharkXmlParser):  # type: ignore[misc]
         super().__init__()
         self._silence_s = silence_s
         self._begun = False
+        self.cancelled = False
+        """Nothing is read any more: what was being waited for when that was said may have been over already."""
         # A ClientHello has 200 lines of PDML, most of them leaves: `    <field name="tls.ciphersuite" .../>`.
         wanted = b"|".join(re.escape(name).encode() for name in (*_GENERAL, *fields))
         self._unwanted = re.compile(rb'^ *<field name="(?!(?:' + wanted + rb')")[^\n]*/>\n', re.MULTILINE)
 
     async def get_packets_from_stream(self, stream: Any, existing_data: bytes, got_first_packet: bool = True) -> Any:
+        if self.cancelled:
+            raise asyncio.CancelledError
         try:
             async with asyncio.timeout(self._silence_s):
                 packet, data = await super().get_packets_from_stream(stream, existing_data, got_first_packet)
@@ -121,6 +125,7 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
     def cancel(self) -> None:
         """Cancel whatever is being waited for, but not what tshark has to say to it."""
         self._cancelled = True
+        self._parser.cancelled = True
         if not self._started:
             # asyncio waits without end for a process whose start was cancelled before its pipes were open.
             return
