@@ -37,7 +37,7 @@ from pcapstall.wire.protocols import (
     IPPROTO_TCP,
     IPPROTO_UDP,
 )
-from pcapstall.wire.tunnels import gre
+from pcapstall.wire.tunnels import GENEVE, TEREDO, gre
 from pcapstall.wire.udp_tunnels import read_udp
 
 _DEEPEST: Final = 16
@@ -54,8 +54,11 @@ _EXTENSIONS: Final = frozenset(
 )
 _JUMBO: Final = 0xC2
 _DNS: Final = 53
-_GENEVE_PORT: Final = 6081
-_TEREDO_PORT: Final = 3544
+_KEPT: Final[Table[int, int]] = {
+    GENEVE: 8,  # options behind it
+    TEREDO: 4,  # what an authentication and an obfuscated address begin with
+}
+"""How many bytes of a tunnel's header are kept, of those of which it is not all."""
 
 
 class Packets:
@@ -214,20 +217,16 @@ class Packets:
         if _DNS in (sport, dport):
             out[at + 8 : end] = dns_message(buf[at + 8 : end], self._mapping)
         else:
-            proto, inner, _kind, _ident = read_udp(buf, sport, dport, at + 8, end, packet.wire_end)
+            proto, inner, kind, _ = read_udp(buf, sport, dport, at + 8, end, packet.wire_end)
             if proto >= 0:
-                kept = int(inner)
-                if _GENEVE_PORT in (sport, dport):
-                    kept = min(kept, at + 16)  # options behind it
-                elif _TEREDO_PORT in (sport, dport):
-                    kept = min(kept, at + 12)  # what an authentication and an obfuscated address begin with
+                kept = min(at + 8 + _KEPT.get(int(kind), len(buf)), int(inner))
                 out[at + 8 : kept] = buf[at + 8 : kept]
                 self._deeper(packet, int(proto), int(inner), end, depth)
         packet.mend(IPPROTO_UDP, at, 6)
 
     def _gre(self, packet: Packet, at: int, depth: int) -> None:
         buf, out, end = packet.buf, packet.out, packet.end
-        proto, inner, _kind, _ident = gre(buf, at, end)
+        proto, inner, _, _ = gre(buf, at, end)
         if proto < 0 or u16_be(buf, at) & 0x4000:
             return  # source routes are addresses in a row
         out[at:inner] = buf[at:inner]

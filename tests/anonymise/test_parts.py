@@ -249,3 +249,17 @@ def test_a_tunnel_s_outer_addresses(tmp_path: Path) -> None:
     (row,) = flows_of(tmp_path / "out.pcapng")
     assert row.tunnel == "vxlan:42"
     assert row.sni == MAPPING.words(NAME.decode())
+
+
+@pytest.mark.parametrize("port", [6081, 9999])
+def test_options_of_geneve_are_gone_whatever_the_port(port: int, tmp_path: Path) -> None:
+    header = b"\x03\0\x65\x58\0\0\x2a\0"
+    option = b"\x01\x02\x80\x02" + b"whose it"
+    frames = [
+        ethernet(ipv4(udp(header + option + ethernet(ipv4(each)), port), 17)) for each in (SYN, tcp(client_hello()))
+    ]
+    made = anonymised(write(tmp_path / "c.pcap", *frames), tmp_path)
+    assert all(header in frame for frame in made)
+    assert not any(b"whose it" in frame for frame in made)
+    (row,) = flows_of(tmp_path / "out.pcapng")
+    assert row.tunnel == "geneve:42"
