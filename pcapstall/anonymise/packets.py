@@ -37,7 +37,7 @@ from pcapstall.wire.protocols import (
     IPPROTO_TCP,
     IPPROTO_UDP,
 )
-from pcapstall.wire.tunnels import GENEVE, TEREDO, gre
+from pcapstall.wire.tunnels import ERSPAN, GENEVE, GRE, PPTP, TEREDO, gre
 from pcapstall.wire.udp_tunnels import read_udp
 
 _DEEPEST: Final = 16
@@ -54,6 +54,7 @@ _EXTENSIONS: Final = frozenset(
 )
 _JUMBO: Final = 0xC2
 _DNS: Final = 53
+_GRE_KINDS: Final = frozenset((GRE, PPTP, ERSPAN))
 _KEPT: Final[Table[int, int]] = {
     GENEVE: 8,  # options behind it
     TEREDO: 4,  # what an authentication and an obfuscated address begin with
@@ -218,7 +219,9 @@ class Packets:
             out[at + 8 : end] = dns_message(buf[at + 8 : end], self._mapping)
         else:
             proto, inner, kind, _ = read_udp(buf, sport, dport, at + 8, end, packet.wire_end)
-            if proto >= 0:
+            if kind in _GRE_KINDS:
+                self._gre(packet, at + 8, depth)
+            elif proto >= 0:
                 kept = min(at + 8 + _KEPT.get(int(kind), len(buf)), int(inner))
                 out[at + 8 : kept] = buf[at + 8 : kept]
                 self._deeper(packet, int(proto), int(inner), end, depth)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from packet_support import A4, B4, checksum, ethernet, ipv4, tcp, udp
+from packet_support import A4, B4, checksum, ethernet, gre, ipv4, tcp, udp
 
 from pcapstall.anonymise.certificates import Certificates
 from pcapstall.anonymise.checksums import carried, internet_sum
@@ -263,3 +263,25 @@ def test_options_of_geneve_are_gone_whatever_the_port(port: int, tmp_path: Path)
     assert not any(b"whose it" in frame for frame in made)
     (row,) = flows_of(tmp_path / "out.pcapng")
     assert row.tunnel == "geneve:42"
+
+
+@pytest.mark.parametrize("in_udp", [False, True])
+def test_source_routes_of_gre_are_gone(in_udp: bool, tmp_path: Path) -> None:
+    route = bytes((198, 51, 100, 7, 198, 51, 100, 8))
+    fields = bytes(4) + b"\x08\0\0\x08" + route + bytes(4)
+    tunnelled = [gre(ipv4(each), 0x0800, 0x4000, fields) for each in (SYN, tcp(client_hello()))]
+    frames = [ethernet(ipv4(udp(each, 4754), 17) if in_udp else ipv4(each, 47)) for each in tunnelled]
+    made = anonymised(write(tmp_path / "c.pcap", *frames), tmp_path)
+    assert [len(frame) for frame in made] == [len(frame) for frame in frames]
+    assert not any(part in frame for frame in made for part in (route[:4], route[4:], NAME[:6]))
+
+
+def test_a_checksum_of_gre_in_udp_is_right(tmp_path: Path) -> None:
+    frames = []
+    for each in (SYN, tcp(client_hello())):
+        right = checksum(gre(ipv4(each), 0x0800, 0x8000, bytes(4)))
+        frames.append(
+            ethernet(ipv4(udp(gre(ipv4(each), 0x0800, 0x8000, right.to_bytes(2, "big") + bytes(2)), 4754), 17))
+        )
+    made = anonymised(write(tmp_path / "c.pcap", *frames), tmp_path)
+    assert [checksum(frame[14 + 20 + 8 :]) for frame in made] == [0, 0]
