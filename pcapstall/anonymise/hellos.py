@@ -9,6 +9,8 @@ from typing import Final
 
 from pcapstall.anonymise.mapping import Mapping, filler
 from pcapstall.core.words import u16_be
+from pcapstall.wire.tls_hello import begins_hello_retry
+from pcapstall.wire.tls_messages import MESSAGE_HEADER_LEN
 from pcapstall.wire.tls_shape import (
     EXTENSION_ALPN,
     EXTENSION_EARLY_DATA,
@@ -25,8 +27,6 @@ _RANDOM: Final = 2
 _DRAFT_MAJOR: Final = 0x7F
 """Drafts of TLS 1.3 up to 21 had neither session id nor compression method in a ServerHello."""
 _SESSION_ID: Final = 34
-HELLO_RETRY_RANDOM: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
-"""RFC 8446 section 4.1.3: it says what the message is."""
 
 _SUPPORTED_GROUPS: Final = 10
 _PADDING: Final = 21
@@ -68,7 +68,7 @@ class Hellos:
     def _fill(self, body: bytes, out: bytearray, from_client: bool) -> None:
         out[:_RANDOM] = body[:_RANDOM]
         random = body[_RANDOM:_SESSION_ID]
-        retry = len(random) > 7 and HELLO_RETRY_RANDOM.startswith(random)
+        retry = begins_hello_retry(bytes(MESSAGE_HEADER_LEN) + body[:_SESSION_ID])
         out[_RANDOM : _RANDOM + len(random)] = random if retry else self._mapping.blob(random, len(random) == 32)
         if not from_client and body[0] == _DRAFT_MAJOR:
             at = _SESSION_ID

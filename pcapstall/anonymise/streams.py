@@ -9,12 +9,13 @@ from typing import Final
 
 from pcapstall.anonymise.mapping import Mapping, filler
 from pcapstall.anonymise.plain_stream import plain_streams
-from pcapstall.anonymise.tls_stream import RECORD_HEADER, Stretches, TlsStream
+from pcapstall.anonymise.tls_stream import Stretches, TlsStream
 from pcapstall.core.seq import to_offset
 from pcapstall.core.words import u16_be
 from pcapstall.wire.preamble import find_client_hello, server_tls_start
 from pcapstall.wire.segment import SYN
 from pcapstall.wire.tls_event import is_record_header
+from pcapstall.wire.tls_messages import RECORD_HEADER_LEN
 
 HEAD_MAX: Final = 4 << 20
 """Bytes of one direction that are kept in memory."""
@@ -86,15 +87,15 @@ class Half:
         out = bytearray(filler(len(data)))
         while 0 <= self.next_header < offset + len(data):
             at = self.next_header - offset
-            if at < 0 or at + RECORD_HEADER > len(data):
+            if at < 0 or at + RECORD_HEADER_LEN > len(data):
                 self.next_header = -1
                 break
             length = u16_be(data, at + 3)
             if not is_record_header(data[at], u16_be(data, at + 1), length):
                 self.next_header = -1
                 break
-            out[at : at + RECORD_HEADER] = data[at : at + RECORD_HEADER]
-            self.next_header += RECORD_HEADER + length
+            out[at : at + RECORD_HEADER_LEN] = data[at : at + RECORD_HEADER_LEN]
+            self.next_header += RECORD_HEADER_LEN + length
         return bytes(out)
 
 

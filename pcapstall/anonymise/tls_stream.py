@@ -10,19 +10,24 @@ from typing import Final
 
 from pcapstall.anonymise.certificates import Certificates
 from pcapstall.anonymise.hellos import Hellos
-from pcapstall.anonymise.mapping import FILLER, Mapping
+from pcapstall.anonymise.mapping import Mapping, filler
 from pcapstall.core.words import u16_be, u24_be
 from pcapstall.wire.tls_event import is_known_message, is_record_header
-from pcapstall.wire.tls_names import ALERT_RECORD, CCS_RECORD, CLIENT_HELLO, HANDSHAKE_RECORD, SERVER_HELLO
+from pcapstall.wire.tls_messages import MESSAGE_HEADER_LEN, RECORD_HEADER_LEN
+from pcapstall.wire.tls_names import (
+    ALERT_RECORD,
+    CCS_RECORD,
+    CERTIFICATE,
+    CLIENT_HELLO,
+    CLIENT_KEY_EXCHANGE,
+    HANDSHAKE_RECORD,
+    NEW_SESSION_TICKET,
+    SERVER_HELLO,
+    SERVER_KEY_EXCHANGE,
+)
 from pcapstall.wire.tls_ssl2 import ssl2_header_len, ssl2_hello_len
 
-RECORD_HEADER: Final = 5
-_MESSAGE_HEADER: Final = 4
-_CERTIFICATE: Final = 11
-_TICKET: Final = 4
-_SERVER_KEY_EXCHANGE: Final = 12
 _CERTIFICATE_VERIFY: Final = 15
-_CLIENT_KEY_EXCHANGE: Final = 16
 _TICKET_HEAD: Final = 6
 _HELLO_MIN: Final = 38
 _LONGEST: Final = 3
@@ -82,14 +87,14 @@ class TlsStream:
         self._pieces: list[tuple[int, int]] = []
         """Where the bytes of handshake messages are that have begun."""
         self._encrypted = False
-        self.out = bytearray((FILLER,)) * len(data)
+        self.out = bytearray(filler(len(data)))
 
     def run(self, at: int) -> int:
         """Walk the records from offset ``at`` on; where the next header is to be, -1 when that is not known."""
         if self._there.end_from(at) > at and self._from_client:
             at += self._ssl2(at)
         while at < len(self._data):
-            if self._there.end_from(at) < at + RECORD_HEADER:
+            if self._there.end_from(at) < at + RECORD_HEADER_LEN:
                 self._flush()
                 at = self._resume(at)
                 if at < 0:
@@ -99,16 +104,16 @@ class TlsStream:
             if not is_record_header(kind, version, length):
                 self._flush()
                 return -1
-            self._keep(at, at + RECORD_HEADER)
-            self._record(kind, at + RECORD_HEADER, length)
-            at += RECORD_HEADER + length
+            self._keep(at, at + RECORD_HEADER_LEN)
+            self._record(kind, at + RECORD_HEADER_LEN, length)
+            at += RECORD_HEADER_LEN + length
         self._flush()
         return at
 
     def _resume(self, at: int) -> int:
         """A header is missing, and the next segment that begins like a record is taken for one; -1 for none."""
         for start in self._segments[bisect_right(self._segments, at) :]:
-            if self._there.end_from(start) >= start + RECORD_HEADER and is_record_header(
+            if self._there.end_from(start) >= start + RECORD_HEADER_LEN and is_record_header(
                 self._data[start], u16_be(self._data, start + 1), u16_be(self._data, start + 3)
             ):
                 return start
@@ -163,13 +168,13 @@ class TlsStream:
 
     def messages(self, data: bytes) -> bytes:
         """Handshake messages without the records that they came in."""
-        out = bytearray((FILLER,)) * len(data)
+        out = bytearray(filler(len(data)))
         at = 0
         while at < len(data):
             if not is_known_message(data[at]) or (at + 1 < len(data) and data[at + 1] > _LONGEST):
                 break
-            out[at : at + _MESSAGE_HEADER] = data[at : at + _MESSAGE_HEADER]
-            start = at + _MESSAGE_HEADER
+            out[at : at + MESSAGE_HEADER_LEN] = data[at : at + MESSAGE_HEADER_LEN]
+            start = at + MESSAGE_HEADER_LEN
             size = u24_be(data, at + 1) if start <= len(data) else len(data)
             body = data[start : start + size]
             out[start : start + len(body)] = self._body(data[at], body)
@@ -179,21 +184,22 @@ class TlsStream:
     def _body(self, kind: int, body: bytes) -> bytes:
         if kind in (CLIENT_HELLO, SERVER_HELLO):
             return self._hellos.body(body, kind == CLIENT_HELLO)
-        if kind == _CERTIFICATE:
+        if kind == CERTIFICATE:
             return Certificates(self._mapping).message(body)
-        if kind == _TICKET:
+        if kind == NEW_SESSION_TICKET:
             return body[:_TICKET_HEAD] + self._mapping.blob(body[_TICKET_HEAD:])
-        return _lengths_of(kind, body) + bytes((FILLER,)) * (len(body) - len(_lengths_of(kind, body)))
+        kept = _lengths_of(kind, body)
+        return kept + filler(len(body) - len(kept))
 
 
 def _lengths_of(kind: int, body: bytes) -> bytes:
     """The beginning of a key exchange or signature that tells only its shape (RFC 5246 section 7.4, RFC 8422)."""
-    if kind == _SERVER_KEY_EXCHANGE and body[:1] == b"\x03" and len(body) > 4:
+    if kind == SERVER_KEY_EXCHANGE and body[:1] == b"\x03" and len(body) > 4:
         end = 4 + body[3]
-        return body[:4] + bytes((FILLER,)) * body[3] + body[end : end + 4] if end + 4 <= len(body) else body[:4]
+        return body[:4] + filler(body[3]) + body[end : end + 4] if end + 4 <= len(body) else body[:4]
     if kind == _CERTIFICATE_VERIFY:
         return body[:4]
-    if kind == _CLIENT_KEY_EXCHANGE:
+    if kind == CLIENT_KEY_EXCHANGE:
         for size in (1, 2):
             if int.from_bytes(body[:size], "big") + size == len(body):
                 return body[:size]
