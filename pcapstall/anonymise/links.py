@@ -7,8 +7,22 @@ from typing import Final, NamedTuple
 
 from pcapstall.anonymise.mapping import Mapping
 from pcapstall.core.words import u16_be, u16_le
+from pcapstall.wire.decode import MAX_LINK_LAYERS
 from pcapstall.wire.layers import next_layer
-from pcapstall.wire.link import LINKTYPE_ETHERNET, LINKTYPE_NFLOG, LINKTYPE_PKTAP, open_frame
+from pcapstall.wire.link import (
+    LINKTYPE_C_HDLC,
+    LINKTYPE_ETHERNET,
+    LINKTYPE_IPNET,
+    LINKTYPE_LINUX_SLL,
+    LINKTYPE_LINUX_SLL2,
+    LINKTYPE_LOOP,
+    LINKTYPE_NFLOG,
+    LINKTYPE_NULL,
+    LINKTYPE_PFLOG,
+    LINKTYPE_PKTAP,
+    LINKTYPE_PPP_HDLC,
+    open_frame,
+)
 from pcapstall.wire.protocols import (
     ETHERNET,
     ETHERTYPE_IPV4,
@@ -21,13 +35,9 @@ from pcapstall.wire.protocols import (
 from pcapstall.wire.segment import Segment
 from pcapstall.wire.wireless import LINKTYPE_IEEE802_11, LINKTYPE_IEEE802_11_RADIOTAP, is_wireless
 
-_LAYERS_MAX: Final = 64
-
-_SLL: Final = 113
-_SLL2: Final = 276
 _KEPT: Final[dict[int, int]] = {
-    0: 4, 9: 1 << 16, 50: 1 << 16, 51: 1 << 16, 100: 1 << 16, 104: 1 << 16, 108: 4, 117: 2, 204: 1 << 16, 226: 12,
-    240: 4, 274: 8,
+    LINKTYPE_NULL: 4, 9: 1 << 16, LINKTYPE_PPP_HDLC: 1 << 16, 51: 1 << 16, 100: 1 << 16, LINKTYPE_C_HDLC: 1 << 16,
+    LINKTYPE_LOOP: 4, LINKTYPE_PFLOG: 2, 204: 1 << 16, LINKTYPE_IPNET: 12, 240: 4, 274: 8,
 }  # fmt: skip
 """How many bytes of a link header are kept, of link types that have no addresses in them; 0 of others."""
 _NFLOG_KEPT: Final = frozenset((4, 5))
@@ -71,7 +81,7 @@ class Links:
 
     def layers(self, buf: bytes, out: bytearray, proto: int, at: int, end: int) -> Inside:
         """Past Ethernet, tags and labels."""
-        for _ in range(_LAYERS_MAX):
+        for _ in range(MAX_LINK_LAYERS):
             if proto in (ETHERTYPE_IPV4, ETHERTYPE_IPV6) or proto < 0:
                 break
             outer, start = proto, at
@@ -95,12 +105,12 @@ class Links:
             out[at : at + 6] = self._mapping.mac(buf[at : at + 6])
 
     def _header(self, buf: bytes, out: bytearray, start: int, at: int, linktype: int) -> None:
-        if linktype == _SLL:
+        if linktype == LINKTYPE_LINUX_SLL:
             out[start : start + 6] = buf[start : start + 6]
             if u16_be(buf, start + 4) == 6:
                 self._macs(buf, out, (start + 6,))
             out[at - 2 : at] = buf[at - 2 : at]
-        elif linktype == _SLL2:
+        elif linktype == LINKTYPE_LINUX_SLL2:
             out[start : start + 12] = buf[start : start + 12]
             if buf[start + 11] == 6:
                 self._macs(buf, out, (start + 12,))

@@ -13,6 +13,7 @@ from pcapstall.anonymise.mapping import Mapping
 from pcapstall.anonymise.streams import Streams
 from pcapstall.anonymise.uppers import Packet, dns_message, icmp_message, tcp_header
 from pcapstall.core.words import u16_be
+from pcapstall.wire.decode import MAX_IP_HEADERS
 from pcapstall.wire.protocols import (
     ETHERNET,
     ETHERTYPE_IPV4,
@@ -40,7 +41,6 @@ from pcapstall.wire.protocols import (
 from pcapstall.wire.tunnels import ERSPAN, GENEVE, GRE, PPTP, TEREDO, gre
 from pcapstall.wire.udp_tunnels import read_udp
 
-_DEEPEST: Final = 16
 _INNER: Final[Table[int, tuple[int, int]]] = {
     IPPROTO_IPV4: (ETHERTYPE_IPV4, 0),
     IPPROTO_IPV6: (ETHERTYPE_IPV6, 0),
@@ -89,7 +89,7 @@ class Packets:
         return bytes(out[: len(data)])
 
     def _ip(self, buf: bytes, out: bytearray, proto: int, at: int, end: int, depth: int) -> None:
-        if depth < _DEEPEST:
+        if depth < MAX_IP_HEADERS:
             (self._ipv4 if proto == ETHERTYPE_IPV4 else self._ipv6)(buf, out, at, end, depth)
 
     def _ipv4(self, buf: bytes, out: bytearray, at: int, end: int, depth: int) -> None:
