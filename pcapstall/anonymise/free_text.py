@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from pcapstall.anonymise.mapping import Mapping
-from pcapstall.core.endpoints import DOTTED_QUAD, format_address
+from pcapstall.anonymise.mapping import NAME_LEN_MAX, Mapping
+from pcapstall.anonymise.words import WORD
+from pcapstall.core.endpoints import DOTTED_QUAD, fold, format_address
 
 _PORT_NEXT: Final = r"(?!\.\d)|(?=\.\d{1,5}(?!\.?\w))"
 """Behind an address: no further number, or only a port, as tcpdump writes it (10.0.0.1.443)."""
@@ -33,7 +34,6 @@ _USER: Final = r"(?:(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]++@|[A-Za-z0-9._%+-]{1,
 _TEXT: Final = rf"{_USER}?[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _TOKEN: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{V6})|(?P<v4>{_V4})|(?P<text>{_TEXT})")
 _ADDRESSES: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{V6})|(?P<v4>{_V4})")
-_WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _ANY_WORD: Final = re.compile(r"[^\W_]+")
 
 _SUFFIXES: Final = frozenset(
@@ -47,8 +47,6 @@ GENERIC: Final = _SUFFIXES | frozenset(
     " dns name sni error info debug warn trace time data test app web node pod default system kube".split()
 )
 """Words that a log is full of, whatever hosts are called."""
-_NAME_MAX: Final = 253
-"""Characters of a host's name (RFC 1035 section 2.3.4)."""
 _SHORTEST: Final = 3
 _MAC_LEN: Final = 6
 _ETHERNET_LEN: Final = 14
@@ -89,12 +87,12 @@ class FreeText:
 
     def hides(self, text: str) -> bool:
         """Whether a hidden word stands in ``text``."""
-        return bool(self._hidden) and not self._hidden.isdisjoint(_WORD.findall(text.lower()))
+        return bool(self._hidden) and not self._hidden.isdisjoint(WORD.findall(text.lower()))
 
     def _hide(self, text: str) -> str:
         if not self._hidden:
             return text
-        return _WORD.sub(lambda match: self._mapping.word(match[0]) if self.hides(match[0]) else match[0], text)
+        return WORD.sub(lambda match: self._mapping.word(match[0]) if self.hides(match[0]) else match[0], text)
 
     def _learn(self) -> None:
         """Names that were met since, with the domains that they are in."""
@@ -104,7 +102,7 @@ class FreeText:
         for name in self._mapping.names:
             labels = name.split(".")
             self._names.update(".".join(labels[index:]) for index in range(len(labels) - 1))
-            words = _WORD.findall(name)
+            words = WORD.findall(name)
             self._words.update(word for word in words if len(word) >= _SHORTEST and not word.isdigit())
         self._words -= GENERIC
 
@@ -152,12 +150,9 @@ class FreeText:
         other = self._mapping.ip(packed)
         if other == packed:
             return text
-        if "." in text and len(packed) == 16:
-            return (
-                str(ipaddress.IPv6Address(other))
-                if other[:12] != bytes(10) + b"\xff\xff"
-                else (f"{text[: text.rindex(':') + 1]}{format_address(other[12:])}")
-            )
+        folded = fold(other)
+        if "." in text and len(folded) < len(other):
+            return text[: text.rindex(":") + 1] + format_address(folded)
         return format_address(other)
 
     def _text(self, text: str) -> str:
@@ -167,7 +162,7 @@ class FreeText:
         small = text.lower()
         if small in self._names or self.is_host(small):
             return self._mapping.words(text)
-        return _WORD.sub(self._word, _WITHIN.sub(self._within, text))
+        return WORD.sub(self._word, _WITHIN.sub(self._within, text))
 
     def _within(self, match: re.Match[str]) -> str:
         if match["mac"] is not None:
@@ -178,7 +173,7 @@ class FreeText:
 
     def is_host(self, small: str) -> bool:
         """Whether a word in small letters is a host's name, by how it ends or because its domain is known."""
-        labels = small[-_NAME_MAX:].split(".")
+        labels = small[-NAME_LEN_MAX:].split(".")
         if len(labels) < 2:
             return False
         above = (".".join(labels[index:]) for index in range(1, len(labels) - 1))

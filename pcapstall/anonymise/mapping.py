@@ -13,7 +13,7 @@ from pcapstall.anonymise.words import Words
 FILLER: Final = 0xEE
 """Stands for bytes that were replaced by nothing in particular: no content type, message or letter."""
 _NAMES_MAX: Final = 100_000
-_NAME_LEN_MAX: Final = 253
+NAME_LEN_MAX: Final = 253
 """Characters of a host's name (RFC 1035 section 2.3.4); more is none."""
 _HOST: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 
@@ -38,7 +38,7 @@ class Mapping:
     def name(self, text: str) -> str:
         """The other name of a host."""
         small = text.lower().rstrip(".")
-        if len(small) <= _NAME_LEN_MAX and len(self.names) < _NAMES_MAX and _HOST.fullmatch(small):
+        if len(small) <= NAME_LEN_MAX and len(self.names) < _NAMES_MAX and _HOST.fullmatch(small):
             self.names.add(small)
         return self._words.name(text)
 
