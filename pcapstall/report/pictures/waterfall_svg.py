@@ -9,7 +9,7 @@ from typing import Final
 from pcapstall.core.times import format_ms, format_span
 from pcapstall.report.pictures import svg
 from pcapstall.report.pictures.palette import kind_of
-from pcapstall.report.pictures.time_axis import TimeAxis, make_axis
+from pcapstall.report.pictures.time_axis import make_axis
 from pcapstall.report.pictures.waterfall import BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall
 
 _TIMES: Final = 84.0
@@ -41,7 +41,11 @@ class _Layout:
         client = _TIMES + 8 + self.beside[CLIENT] + _tracks_room(fall, CLIENT)
         self.x = {CLIENT: client, BETWEEN: client + _APART / 2, SERVER: client + _APART}
         self.width = self.x[SERVER] + self.beside[SERVER] + _tracks_room(fall, SERVER) + 8
-        self.axis = _axis(fall)
+        self.marks = sorted(fall.marks, key=lambda mark: mark.at_ns)
+        rooms = _rooms(self.marks, fall.stall)
+        self.axis = make_axis([(ns, columns) for ns, _, columns in rooms], _TOP)
+        self.spots = {at: spot for (_, at, _), spot in zip(rooms, self.axis.spots, strict=True) if at is not None}
+        """Where each of the marks is."""
         self.bottom = max(self.axis.spots, default=_TOP) + 18
         if fall.stall is not None:
             self.bottom = max(self.bottom, self.axis.at(fall.stall.end_ns) + (30 if fall.stall.is_open else 18))
@@ -50,16 +54,14 @@ class _Layout:
 def draw(fall: Waterfall) -> svg.Picture:
     """The picture."""
     layout = _Layout(fall)
-    marks = sorted(fall.marks, key=lambda mark: mark.at_ns)
-    spots = dict(zip(_positions(fall), layout.axis.spots, strict=True))
     parts = [
         *_head(fall, layout),
         *_lanes(fall, layout),
         *_stall(fall.stall, layout),
-        *_spans(marks, spots, layout),
+        *_spans(layout),
     ]
-    for at, mark in enumerate(marks):
-        parts.append(_mark(mark, spots[at], layout))
+    for at, mark in enumerate(layout.marks):
+        parts.append(_mark(mark, layout.spots[at], layout))
     notes = _notes(fall)
     for at, note in enumerate(notes):
         parts.append(svg.text(10, layout.bottom + 20 + 15 * at, svg.fitted(note, layout.width - 16), "dim"))
@@ -79,32 +81,20 @@ def _notes(fall: Waterfall) -> list[str]:
     return notes
 
 
-def _axis(fall: Waterfall) -> TimeAxis:
-    """Marks need room in the column of their text, the stall's ends a place; a long call may end within a silence."""
-    rooms: list[tuple[int, int, Sequence[tuple[str, float]]]] = []
-    for mark in sorted(fall.marks, key=lambda mark: mark.at_ns):
+def _rooms(marks: Sequence[Mark], stall: Stall | None) -> list[tuple[int, int | None, Sequence[tuple[str, float]]]]:
+    """Times in order, each with the number of the mark there, if there is one, and the columns that it needs room in.
+
+    Marks need it in the column of their text, the stall's ends only a place; a long call may end within a silence.
+    """
+    rooms: list[tuple[int, int | None, Sequence[tuple[str, float]]]] = []
+    for at, mark in enumerate(marks):
         column = BETWEEN if mark.is_packet else mark.lane
-        rooms.append((mark.at_ns, 1, [(column, _ROW + (5 if mark.is_packet else 0)), ("time", 12.0)]))
+        rooms.append((mark.at_ns, at, [(column, _ROW + (5 if mark.is_packet else 0)), ("time", 12.0)]))
         if mark.is_packet and mark.until_ns is not None:
-            rooms.append((mark.until_ns, 0, [(BETWEEN, 14.0)]))
-    if fall.stall is not None:
-        rooms += [(fall.stall.start_ns, 0, []), (fall.stall.end_ns, 0, [])]
-    rooms.sort(key=lambda room: room[0])
-    return make_axis([(ns, columns) for ns, _, columns in rooms], _TOP)
-
-
-def _positions(fall: Waterfall) -> list[int]:
-    """For each room of the axis the number of its mark, less than zero when it is of none."""
-    ordered = sorted(fall.marks, key=lambda mark: mark.at_ns)
-    rooms: list[tuple[int, int]] = []
-    for at, mark in enumerate(ordered):
-        rooms.append((mark.at_ns, at))
-        if mark.is_packet and mark.until_ns is not None:
-            rooms.append((mark.until_ns, -1 - at))
-    if fall.stall is not None:
-        rooms += [(fall.stall.start_ns, -100_000), (fall.stall.end_ns, -100_001)]
-    rooms.sort(key=lambda room: room[0])
-    return [at for _, at in rooms]
+            rooms.append((mark.until_ns, None, [(BETWEEN, 14.0)]))
+    if stall is not None:
+        rooms += [(stall.start_ns, None, []), (stall.end_ns, None, [])]
+    return sorted(rooms, key=lambda room: room[0])
 
 
 def _tracks_room(fall: Waterfall, lane: str) -> float:
@@ -182,10 +172,10 @@ def _stall(stall: Stall | None, layout: _Layout) -> Iterator[str]:
     yield svg.path(kind.shape, f"k-{kind.name} mark", x, middle)
 
 
-def _spans(marks: Sequence[Mark], spots: dict[int, float], layout: _Layout) -> Iterator[str]:
+def _spans(layout: _Layout) -> Iterator[str]:
     """Long calls, each a bar beside its lane; of too many the outer ones lie over each other."""
     used = {CLIENT: 0, SERVER: 0, BETWEEN: 0}
-    for at, mark in enumerate(marks):
+    for at, mark in enumerate(layout.marks):
         if mark.until_ns is None or mark.is_packet or mark.lane == BETWEEN:
             continue
         track = min(used[mark.lane], _TRACKS - 1)
@@ -193,7 +183,8 @@ def _spans(marks: Sequence[Mark], spots: dict[int, float], layout: _Layout) -> I
         away = 12 + _TRACK * track
         x = layout.x[mark.lane] + (-away - 3 if mark.lane == CLIENT else away)
         end = layout.axis.at(mark.until_ns)
-        yield svg.group([svg.rect(x, spots[at], 3, max(end - spots[at], 2), "span", 1)], mark.title)
+        start = layout.spots[at]
+        yield svg.group([svg.rect(x, start, 3, max(end - start, 2), "span", 1)], mark.title)
 
 
 def _mark(mark: Mark, y: float, layout: _Layout) -> str:
