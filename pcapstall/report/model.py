@@ -270,6 +270,12 @@ class FlowReport(NamedTuple):
         return is_failed(self.tcp_outcome, self.tls_outcome, self.flags)
 
     @property
+    def first_event(self) -> EventReport | None:
+        """What it began with: its SYN, or the earliest of its events; None without any."""
+        events = filter(None, self.events.values())
+        return self.events.get("syn") or min(events, key=lambda event: event.ns, default=None)
+
+    @property
     def stalled_ns(self) -> int | None:
         """The length of the interval that stalled, closed or open; None when none did."""
         if self.stalled is None:

@@ -103,6 +103,6 @@ def _begun(spreads: Sequence[Spread], server: str, step: str) -> int:
 
 
 def start_of(flow: FlowReport) -> int:
-    """When a flow began: its SYN, or the first of its events; 0 without any."""
-    first = flow.events.get("syn") or min(filter(None, flow.events.values()), key=lambda event: event.ns, default=None)
+    """When a flow began: the moment of its `first_event`; 0 without any."""
+    first = flow.first_event
     return first.ns if first is not None else 0
