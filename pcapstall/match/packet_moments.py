@@ -14,7 +14,7 @@ from pcapstall.match.moments import PACKET, Moment, fold
 from pcapstall.wire.segment import ACK, FIN, PSH, RST, SYN
 from pcapstall.wire.tls_names import ALERT_LEVELS, alert_name
 
-_STEPS: Final = (
+STEPS: Final = (
     ("syn", "SYN"),
     ("syn_ack", "SYN-ACK"),
     ("ack", "ACK: connected"),
@@ -31,6 +31,7 @@ _STEPS: Final = (
     ("client_finished", "client's Finished"),
 )
 """The events of a flow, in the order of a handshake."""
+_MESSAGES: Final = ("ClientHello", "second ClientHello", "ServerHello")
 _FLAGS: Final = ((SYN, "SYN"), (FIN, "FIN"), (RST, "RST"), (PSH, "PSH"), (ACK, "ACK"))
 
 
@@ -113,13 +114,10 @@ def _names(flow: Flow) -> dict[int, list[str]]:
         if ref and what not in names.setdefault(ref, []):
             names[ref].append(what)
 
-    for event, what in _STEPS:
+    for event, what in STEPS:
         name(getattr(flow, f"{event}_ref"), what)
     for found in names.values():
-        for message in ("ClientHello", "second ClientHello", "ServerHello"):
-            if f"{message} begins" in found and f"{message} complete" in found:
-                found[found.index(f"{message} begins")] = message
-                found.remove(f"{message} complete")
+        merge(found)
     for half, side in ((flow.client(), "client"), (flow.server(), "server")):
         name(half.app_data_ref, f"{side}'s first data")
         name(half.fin_ref, "FIN")
@@ -129,6 +127,15 @@ def _names(flow: Flow) -> dict[int, list[str]]:
         what = alert_name(alert.description) if alert.description >= 0 else ""
         name(alert.ref, " ".join(filter(None, ("Alert:", level, what))))
     return names
+
+
+def merge(names: list[str]) -> None:
+    """Give a message that begins and ends in the same packet one name."""
+    for message in _MESSAGES:
+        begins, complete = f"{message} begins", f"{message} complete"
+        if begins in names and complete in names:
+            names[names.index(begins)] = message
+            names.remove(complete)
 
 
 def _repeated(packet: Packet, is_syn: bool) -> str:

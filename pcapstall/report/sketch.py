@@ -6,24 +6,13 @@ For flows whose packets are not read once more, and for captures that cannot be:
 from dataclasses import replace
 from typing import Final
 
+from pcapstall.match.packet_moments import STEPS, merge
 from pcapstall.report.model import EVENTS, EventReport, FlowReport, Report
 from pcapstall.report.places import short_names
 from pcapstall.report.timeline import Timeline, TimelineRow
 
 _WORDS: Final = {
-    "syn": "SYN",
-    "syn_ack": "SYN-ACK",
-    "ack": "ACK: connected",
-    "client_hello_first": "ClientHello begins",
-    "client_hello_last": "ClientHello complete",
-    "client_hello_acked": "ClientHello acknowledged",
-    "hello_retry": "HelloRetryRequest",
-    "client_hello2_first": "second ClientHello begins",
-    "client_hello2_last": "second ClientHello complete",
-    "server_hello_first": "ServerHello begins",
-    "server_hello_last": "ServerHello complete",
-    "server_flight_last": "server's flight complete",
-    "client_finished": "client's Finished",
+    **dict(STEPS),
     "client_app_data": "client's first data",
     "server_app_data": "server's first data",
     "client_alert": "Alert",
@@ -34,13 +23,12 @@ _WORDS: Final = {
     "server_rst": "RST",
 }
 _FROM_SERVER: Final = frozenset(("syn_ack", "client_hello_acked", "hello_retry"))
-_MESSAGES: Final = ("ClientHello", "second ClientHello", "ServerHello")
 
 
 def sketch_of(report: Report, flow: FlowReport) -> Timeline:
     """The events of ``flow`` and the log lines about it, in one order."""
     logs = flow.logs or []
-    zero = flow.events.get("syn") or min(filter(None, flow.events.values()), key=lambda event: event.ns, default=None)
+    zero = flow.first_event
     zero_ns = zero.ns if zero is not None else report.t0_ns
     rows = [*_packets(flow, zero_ns), *_log_lines(report, flow)]
     rows.sort(key=lambda row: row.ns)
@@ -58,19 +46,10 @@ def _packets(flow: FlowReport, zero_ns: int) -> list[TimelineRow]:
     cited = {(fact.file, frame) for fact in flow.evidence for frame in fact.frames}
     rows = []
     for place, (event, side, names) in found.items():
-        row = _row(event.ns, event.ns - zero_ns, "packet", side, ", ".join(dict.fromkeys(_merged(names))), side)
+        merge(names)
+        row = _row(event.ns, event.ns - zero_ns, "packet", side, ", ".join(dict.fromkeys(names)), side)
         rows.append(replace(row, error_ns=0, evidence=place in cited, frames=[event.frame], file=event.file))
     return rows
-
-
-def _merged(names: list[str]) -> list[str]:
-    """One name for a message that begins and ends in the same packet."""
-    for message in _MESSAGES:
-        begins, complete = f"{message} begins", f"{message} complete"
-        if begins in names and complete in names:
-            names[names.index(begins)] = message
-            names.remove(complete)
-    return names
 
 
 def _log_lines(report: Report, flow: FlowReport) -> list[TimelineRow]:
