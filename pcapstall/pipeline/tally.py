@@ -97,10 +97,8 @@ class LengthTally:
         self.failed += other.failed
         self.stalled_and_failed += other.stalled_and_failed
         self.unjudged += other.unjudged
-        for name, count in other.tcp_outcomes.items():
-            self.tcp_outcomes[name] = self.tcp_outcomes.get(name, 0) + count
-        for name, count in other.tls_outcomes.items():
-            self.tls_outcomes[name] = self.tls_outcomes.get(name, 0) + count
+        _add_counts(self.tcp_outcomes, other.tcp_outcomes)
+        _add_counts(self.tls_outcomes, other.tls_outcomes)
         for lengths, more in zip(self.closed + self.open, other.closed + other.open, strict=True):
             lengths.absorb(more)
         for at, count in enumerate(other.untrusted):
@@ -150,6 +148,11 @@ class LengthTally:
             self.open[which].append(ns)
         elif ns != ABSENT:
             self.untrusted[which] += 1
+
+
+def _add_counts(counts: dict[str, int], more: dict[str, int]) -> None:
+    for name, count in more.items():
+        counts[name] = counts.get(name, 0) + count
 
 
 def can_be_judged(intervals: Intervals) -> bool:
