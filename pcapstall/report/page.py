@@ -13,7 +13,7 @@ from functools import cache
 from typing import Final
 
 import pcapstall
-from pcapstall.report.grid import ABSENT, BAD, WARN, Grid
+from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn
 from pcapstall.report.pictures import palette
 from pcapstall.report.pictures.svg import Picture
 from pcapstall.report.to_table import WITH_UNIT
@@ -81,12 +81,7 @@ def table_lines(grid: Grid, linked: set[str], sortable: bool = False) -> Iterato
     """The grid as a table; the ids in ``linked`` lead to their stories."""
     tall = " tall" if len(grid.rows) > _TALL else ""
     yield f'<div class="wide{tall}" tabindex="0"><table{_classes(["sortable"] if sortable else [])}>'
-    heads = (
-        f"<th{_classes(['right'] if column.right else [])}"
-        f"{f' title={chr(34)}{escape(column.legend)}{chr(34)}' if column.legend else ''}>{escape(column.name)}</th>"
-        for column in grid.columns
-    )
-    yield f"<thead><tr>{''.join(heads)}</tr></thead>"
+    yield f"<thead><tr>{''.join(map(_head, grid.columns))}</tr></thead>"
     yield "<tbody>"
     for at, row in enumerate(grid.rows):
         cells: list[str] = []
@@ -105,6 +100,12 @@ def table_lines(grid: Grid, linked: set[str], sortable: bool = False) -> Iterato
             cells.append(f"<td{_classes(classes)}>{shown}</td>")
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
+
+
+def _head(column: GridColumn) -> str:
+    classes = _classes(["right"] if column.right else [])
+    title = f' title="{escape(column.legend)}"' if column.legend else ""
+    return f"<th{classes}{title}>{escape(column.name)}</th>"
 
 
 def _classes(names: Sequence[str]) -> str:
