@@ -99,7 +99,6 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
         self._killed = False
         self._started = False
         """Whether tshark runs."""
-        self._cancelled = False
 
     def _get_tshark_path(self) -> str:
         # pyshark would first look into a config.ini in the working directory, whoever put it there.
@@ -112,7 +111,7 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
         # pyshark would call it a crash when tshark is quick to say what is wrong.
         self._running_processes.add(process)
         self._started = True
-        if self._cancelled:
+        if self._parser.cancelled:
             self.cancel()
 
     async def _handle_process_stderr_forever(self, stderr: Any) -> None:
@@ -124,7 +123,6 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
 
     def cancel(self) -> None:
         """Cancel whatever is being waited for, but not what tshark has to say to it."""
-        self._cancelled = True
         self._parser.cancelled = True
         if not self._started:
             # asyncio waits without end for a process whose start was cancelled before its pipes were open.
