@@ -75,12 +75,16 @@ def what_happened(flow: FlowReport) -> str:
         outcome = flow.tls_outcome if flow.tls_outcome in _FAILED else flow.tcp_outcome
         said = _FAILED.get(outcome, "the connection of {client} to {server} failed").format(**names)
         return said + _alert(flow) + _cause(flow)
-    is_open = flow.intervals_ns.get(flow.stalled) is None
     templates = _STALLED[flow.stalled]
     if flow.stalled == "ack_ch" and flow.side == "client":
         templates = _CLIENT_SILENT
-    said = templates[is_open].format(span=format_span(length), **names)
-    return said + _closing(flow, is_open) + _cause(flow)
+    said = templates[flow.stall_is_open].format(span=format_span(length), **names)
+    return said + _closing(flow, flow.stall_is_open) + _cause(flow)
+
+
+def stall_words(flow: FlowReport, length_ns: int) -> str:
+    """``ch_sh more than 59.5 s``, of a stall of ``length_ns``."""
+    return f"{flow.stalled} {'more than ' if flow.stall_is_open else ''}{format_span(length_ns)}"
 
 
 def _closing(flow: FlowReport, is_open: bool) -> str:

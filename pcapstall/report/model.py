@@ -283,6 +283,11 @@ class FlowReport(NamedTuple):
         length = self.intervals_ns.get(self.stalled)
         return self.open_ns.get(self.stalled) if length is None else length
 
+    @property
+    def stall_is_open(self) -> bool:
+        """Whether an interval stalled that was not seen to end."""
+        return self.stalled is not None and self.intervals_ns.get(self.stalled) is None
+
 
 class CaptureReport(NamedTuple):
     """What was read of one capture file. packets = tcp_packets + other_packets + the sum of malformed."""

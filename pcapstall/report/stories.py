@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from pcapstall.core.times import format_clock, format_span
 from pcapstall.report.flow_grid import outcome_of
 from pcapstall.report.grid import Grid
-from pcapstall.report.happening import what_happened
+from pcapstall.report.happening import stall_words, what_happened
 from pcapstall.report.model import EventReport, FlowReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.places import Places
@@ -87,7 +87,7 @@ def ends_of(flow: FlowReport) -> tuple[EventReport | None, EventReport | None]:
     """The events that the stalled interval lies between; None for one that was not seen, or there is no such."""
     first, last = _ENDS.get(flow.stalled or "", ("", ()))
     start, end = flow.events.get(first), None
-    if start is not None and flow.stalled is not None and flow.intervals_ns.get(flow.stalled) is not None:
+    if start is not None and flow.stalled is not None and not flow.stall_is_open:
         end = next((event for name in last if (event := flow.events.get(name)) is not None), None)
     return start, end
 
@@ -96,10 +96,9 @@ def _finding(flow: FlowReport, places: Places) -> str:
     outcome = outcome_of(flow)
     found: list[str] = []
     if flow.stalled is not None and flow.stalled_ns is not None:
-        at_least = "more than " if flow.intervals_ns.get(flow.stalled) is None else ""
         where_and_when = place(flow, places)
         where_and_when = f" ({where_and_when})" if where_and_when else ""
-        found.append(f"{flow.stalled} {at_least}{format_span(flow.stalled_ns)}{where_and_when}")
+        found.append(stall_words(flow, flow.stalled_ns) + where_and_when)
     found.append(f"outcome {outcome}")
     if flow.cause:
         reason = None if flow.reason == outcome else flow.reason
@@ -135,9 +134,8 @@ def _stages(flow: FlowReport) -> str:
     stages = [(name, ns) for name, ns in (flow.stages_ns or {}).items() if ns]
     if len(stages) < 2 or flow.stalled is None:
         return ""
-    is_open = flow.intervals_ns.get(flow.stalled) is None
     told = [f"{_STAGES.get(name, name)} {format_span(ns)}" for name, ns in stages]
-    if is_open:
+    if flow.stall_is_open:
         told[-1] = f"{_STAGES.get(stages[-1][0], stages[-1][0])} more than {format_span(stages[-1][1])}"
     return f"{flow.stalled} = " + " + ".join(told)
 

@@ -86,8 +86,7 @@ def _told_text(told: Told) -> str:
     length = flow.stalled_ns
     what = ""
     if flow.stalled is not None and length is not None:
-        is_open = flow.intervals_ns.get(flow.stalled) is None
-        what = f"  {flow.stalled} {'>' if is_open else ''}{format_span(length)}"
+        what = f"  {flow.stalled} {'>' if flow.stall_is_open else ''}{format_span(length)}"
     name = f" ({flow.sni})" if flow.sni else ""
     kind = told.event.replace("_", " ").ljust(_KIND_WIDTH)
     return f"{format_utc(told.ns)}  {kind}{what}  {flow.client} -> {flow.server}{name}: {_sentence(told)}"

@@ -11,6 +11,7 @@ from typing import Final
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_span, format_time_of_day, format_utc
+from pcapstall.report.happening import stall_words
 from pcapstall.report.model import FlowReport
 from pcapstall.report.pictures import svg
 from pcapstall.report.pictures.log_scale import LogScale
@@ -183,9 +184,8 @@ class _Drawing:
         for dot in reversed(self._told[:_ONE_BY_ONE]):
             x, y = self._place(dot.start_ns, dot.length_ns)
             flow = dot.flow
-            is_open = flow.stalled is not None and flow.intervals_ns.get(flow.stalled) is None
             parts = [svg.path(KINDS[dot.kind].shape, f"k-{dot.kind} mark", x, y)]
-            if is_open:
+            if flow.stall_is_open:
                 parts.append(svg.path("M0-7V-15M-3-12L0-16L3-12", f"step l-{dot.kind}", x, y))
             link = f"#flow-{flow.id}" if self._linked else ""
             yield svg.group(parts, _title(flow, dot), "m", link)
@@ -197,7 +197,7 @@ class _Drawing:
             return
         dot, flow = self._told[0], self._told[0].flow
         x, y = self._place(dot.start_ns, dot.length_ns)
-        words = f"flow {flow.id}: {_stall_words(flow, dot.length_ns or 0)}"
+        words = f"flow {flow.id}: {stall_words(flow, dot.length_ns or 0)}"
         is_left = x < (_LEFT + _RIGHT) / 2
         yield svg.text(x + (11 if is_left else -11), y - 6, words, f"strong halo {'' if is_left else 'end'}".strip())
 
@@ -205,13 +205,7 @@ class _Drawing:
 def _title(flow: FlowReport, dot: _Dot) -> str:
     said = f"Flow {flow.id}, {flow.client} -> {flow.server}: "
     if flow.stalled and dot.length_ns is not None:
-        said += f"{_stall_words(flow, dot.length_ns)}, {KINDS[dot.kind].words}"
+        said += f"{stall_words(flow, dot.length_ns)}, {KINDS[dot.kind].words}"
     else:
         said += flow.tls_outcome or flow.tcp_outcome
     return f"{said}, from frame {flow.first_frame} at {format_time_of_day(dot.start_ns)} UTC"
-
-
-def _stall_words(flow: FlowReport, length_ns: int) -> str:
-    """``ch_sh more than 59.5 s``."""
-    more = "more than " if flow.stalled and flow.intervals_ns.get(flow.stalled) is None else ""
-    return f"{flow.stalled} {more}{format_span(length_ns)}"

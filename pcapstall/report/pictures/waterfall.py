@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from pcapstall.core.times import MS, format_ms, format_span
+from pcapstall.report.happening import stall_words
 from pcapstall.report.model import FlowReport
 from pcapstall.report.places import Places
 from pcapstall.report.stories import ends_of
@@ -119,7 +120,6 @@ def _stall(flow: FlowReport, zero_ns: int) -> Stall | None:
     start = ends_of(flow)[0]
     if flow.stalled is None or length is None:
         return None
-    is_open = flow.intervals_ns.get(flow.stalled) is None
     cause = flow.cause or "unknown"
     lane = cause.partition("_")[0]
     if cause == "await_server":
@@ -133,11 +133,11 @@ def _stall(flow: FlowReport, zero_ns: int) -> Stall | None:
     return Stall(
         start_ns,
         start_ns + length,
-        is_open,
+        flow.stall_is_open,
         flow.stalled,
         cause,
         lane if lane in (CLIENT, SERVER) else BETWEEN,
-        f"{flow.stalled} {'more than ' if is_open else ''}{format_span(length)}",
+        stall_words(flow, length),
         parts,
     )
 
