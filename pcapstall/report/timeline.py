@@ -58,3 +58,8 @@ class Timeline:
     """What is missing or left out, a sentence each."""
     untimed: Sequence[LogLineReport]
     """Lines of logs about the flow whose time nobody knows, in their order."""
+
+    @property
+    def zero(self) -> str:
+        """What ``zero_ns`` is of, in words."""
+        return "the SYN" if self.flow.events.get("syn") else "the first packet"

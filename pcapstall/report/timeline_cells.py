@@ -60,8 +60,7 @@ def _remarks(timeline: Timeline, row: TimelineRow, places: Places) -> str:
 
 def legend(timeline: Timeline) -> str:
     """What the marks and times mean."""
-    zero = "the SYN" if timeline.flow.events.get("syn") else "the first packet"
-    said = [f"Times are UTC by the capture's clock; since {zero} ({format_utc(timeline.zero_ns)}), in ms."]
+    said = [f"Times are UTC by the capture's clock; since {timeline.zero} ({format_utc(timeline.zero_ns)}), in ms."]
     if any(row.evidence for row in timeline.rows):
         said.append(f"{RESTS}: the verdict rests on it.")
     if any(row.unsure for row in timeline.rows):

@@ -113,8 +113,7 @@ def _html(timeline: Timeline, _options: RenderOptions) -> Iterator[str]:
     yield from page.page_start(f"Timeline of flow {timeline.flow.id}")
     kind = "stalled" if timeline.flow.stalled else "failed" if timeline.flow.failed else "fine"
     yield f'<h1 class="{kind}">{escape(headline(timeline))}</h1>'
-    facts = [*prose.what_was_read(timeline.report), *timeline.notices]
-    yield from to_html.fact_lines(facts, prose.doubts(timeline.report))
+    yield from to_html.fact_lines(_about(timeline), prose.doubts(timeline.report))
     yield from to_html.timeline_lines(timeline, is_open=True)
     yield f'<p class="dim">{escape(legend(timeline))}</p>'
     lines = untimed(timeline)

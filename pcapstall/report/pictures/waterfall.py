@@ -12,6 +12,7 @@ from pcapstall.report.model import FlowReport
 from pcapstall.report.places import Places
 from pcapstall.report.stories import ends_of
 from pcapstall.report.timeline import Timeline, TimelineRow
+from pcapstall.report.timeline_cells import UNSURE
 
 CLIENT: Final = "client"
 SERVER: Final = "server"
@@ -39,6 +40,11 @@ class Mark(NamedTuple):
     """All that is known of it."""
     evidence: bool
     unsure: bool
+
+    @property
+    def time(self) -> str:
+        """``52163.018``, ``~0.311`` of one that may belong before or after the one beside it."""
+        return f"{UNSURE if self.unsure else ''}{format_ms(self.at_ns)}"
 
 
 class Stall(NamedTuple):
@@ -75,6 +81,11 @@ class Waterfall(NamedTuple):
     zero: str
     """What times count from."""
 
+    def said(self, lane: str) -> str:
+        """The client's or the server's lane in words: ``server``, ``server: inbound``."""
+        name = self.names[lane]
+        return lane if name == lane else f"{lane}: {name}"
+
 
 def waterfall_of(timeline: Timeline, most: int = MOST_MARKS) -> Waterfall:
     """The picture of ``timeline``, with at most ``most`` marks."""
@@ -98,7 +109,7 @@ def waterfall_of(timeline: Timeline, most: int = MOST_MARKS) -> Waterfall:
         marks,
         stall,
         len(timeline.rows) - len(rows),
-        "the SYN" if flow.events.get("syn") else "the first packet",
+        timeline.zero,
     )
 
 

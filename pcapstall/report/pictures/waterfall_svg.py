@@ -6,7 +6,7 @@ Arrows are level: when a packet was at the other end is not known from one captu
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pcapstall.core.times import format_ms, format_span
+from pcapstall.core.times import format_span
 from pcapstall.report.pictures import svg
 from pcapstall.report.pictures.palette import kind_of
 from pcapstall.report.pictures.time_axis import make_axis
@@ -108,8 +108,7 @@ def _head(fall: Waterfall, layout: _Layout) -> Iterator[str]:
         yield from _parts(fall.stall, layout)
     for lane in (CLIENT, SERVER):
         x = layout.x[lane]
-        name = fall.names[lane]
-        yield svg.text(x, 82, name if name == lane else svg.fitted(f"{lane}: {name}", 170, svg.BOLD), "strong mid")
+        yield svg.text(x, 82, svg.fitted(fall.said(lane), 170, svg.BOLD), "strong mid")
         yield svg.text(x, 97, svg.fitted(fall.endpoints[lane], 190), "dim mid")
     yield svg.text(layout.x[BETWEEN], 82, "network", "dim mid")
     if fall.seen_at:
@@ -188,8 +187,7 @@ def _spans(layout: _Layout) -> Iterator[str]:
 
 
 def _mark(mark: Mark, y: float, layout: _Layout) -> str:
-    time = f"{'~' if mark.unsure else ''}{format_ms(mark.at_ns)}"
-    parts = [svg.text(_TIMES, y + 4, time, "dim end")]
+    parts = [svg.text(_TIMES, y + 4, mark.time, "dim end")]
     weight = "strong" if mark.evidence else ""
     if mark.is_packet and mark.lane != BETWEEN:
         parts += _arrow(mark, y, layout, weight)

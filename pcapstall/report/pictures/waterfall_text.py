@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from pcapstall.core.times import format_ms, format_span
+from pcapstall.core.times import format_span
 from pcapstall.report.pictures.palette import kind_of
 from pcapstall.report.pictures.time_axis import is_silence
 from pcapstall.report.pictures.waterfall import BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall
@@ -47,7 +47,7 @@ class _Columns:
         self.width = width
         told = {mark.lane for mark in fall.marks if not mark.is_packet}
         beside = {lane: lane in told for lane in (CLIENT, SERVER)}
-        self.time = max([len("-1.000"), *(len(_time(mark)) for mark in fall.marks)])
+        self.time = max([len("-1.000"), *(len(mark.time) for mark in fall.marks)])
         room = width - self.time - 4
         texts = sum(beside.values())
         self.between = _BETWEEN if room >= 2 * _BETWEEN + texts * 24 or not texts else _NARROW
@@ -94,7 +94,7 @@ def _longest_silence(marks: list[Mark], stall: Stall | None, whole_ns: int) -> i
 
 
 def _head(fall: Waterfall, columns: _Columns) -> Iterator[str]:
-    names = [lane if fall.names[lane] == lane else f"{lane}: {fall.names[lane]}" for lane in (CLIENT, SERVER)]
+    names = [fall.said(lane) for lane in (CLIENT, SERVER)]
     for left, right in (names, [fall.endpoints[CLIENT], fall.endpoints[SERVER]]):
         at_client = columns.time + 2 + columns.client
         at_server = at_client + columns.between + 1
@@ -105,10 +105,6 @@ def _head(fall: Waterfall, columns: _Columns) -> Iterator[str]:
         end = min(at_server - display_width(right) // 2, columns.width - display_width(right))
         end = max(end, begin + display_width(left) + 1)
         yield f"{' ' * begin}{left}{' ' * (end - begin - display_width(left))}{right}"
-
-
-def _time(mark: Mark) -> str:
-    return f"{'~' if mark.unsure else ''}{format_ms(mark.at_ns)}"
 
 
 def _lane(lane: str, at_ns: int, until_ns: int, stall: Stall | None, usual: str, signs: Signs) -> str:
@@ -137,7 +133,7 @@ def _event(mark: Mark, stall: Stall | None, columns: _Columns, signs: Signs) -> 
         between = between[:-2] + signs.bar + between[-1:]
     pad = " " * max(columns.client - display_width(left), 0)
     star = "*" if mark.evidence else " "
-    return f"{_time(mark):>{columns.time}}{star} {pad}{left}{client}{between}{server}{right}".rstrip()
+    return f"{mark.time:>{columns.time}}{star} {pad}{left}{client}{between}{server}{right}".rstrip()
 
 
 def _arrow(mark: Mark, width: int, signs: Signs) -> str:
