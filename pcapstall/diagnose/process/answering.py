@@ -48,12 +48,15 @@ def _between(scene: Scene, asked: Note, answer: Note | None) -> int:
 def judge_rest(scene: Scene) -> Finding | str:
     """What the process did between two writes of its flight; a string when that explains nothing."""
     writes = [note for note in scene.io(WRITES) if note.ret > 0 and note.start_ns < scene.end_ns]
-    last_ns, late, before, after = scene.begin_ns, 0, None, None
+    last_ns, late = scene.begin_ns, 0
+    before: Note | None = None
+    after: Note | None = None
+    previous: Note | None = None
     for note in writes:
         gap = int(note.start_ns) - max(last_ns, scene.begin_ns)
         if gap > late:
-            late, after = gap, note
-            before = writes[writes.index(note) - 1] if note is not writes[0] else None
+            late, before, after = gap, previous, note
+        previous = note
         last_ns = int(note.end_ns) if note.end_ns >= 0 else int(note.start_ns)
     if after is None or late * 2 < scene.length_ns:
         return "the process wrote its flight in time"
