@@ -9,7 +9,8 @@ from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.finding import BOTH_SILENT, Finding
 from pcapstall.diagnose.process.scene import Scene
 from pcapstall.diagnose.process.stages import WRITTEN, add_up
-from pcapstall.diagnose.verdict import MEDIUM, UNKNOWN
+from pcapstall.diagnose.rules.base import capitalised
+from pcapstall.diagnose.verdict import MEDIUM, UNKNOWN, side_of
 from pcapstall.strace.call_names import READS
 
 
@@ -25,10 +26,10 @@ def awaited(scene: Scene, until_ns: int) -> Finding | None:
         return None
     how_long = waited[id(longest)]
     end = scene.match.end
-    other = "server" if end.is_client else "client"
+    other = side_of(not end.is_client)
     sentence = f"the {end.side} was in {longest.name} of the connection for {format_span(how_long)}"
     sentence += f": it waited for the {other} to speak first"
-    facts = [scene.fact(sentence[0].upper() + sentence[1:] + ".", int(longest.line), int(longest.end_line))]
+    facts = [scene.fact(capitalised(sentence) + ".", int(longest.line), int(longest.end_line))]
     settle = f"which end speaks first there: a strace of the {other}, or its configuration"
     found = Finding(BOTH_SILENT, sentence, how_long, facts, longest.thread, None, [(MEDIUM, settle)])
     found.cause = UNKNOWN
