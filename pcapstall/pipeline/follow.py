@@ -7,7 +7,6 @@ told elsewhere.
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from glob import glob
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pcapstall.capture.captures import Captures, open_captures
@@ -18,6 +17,7 @@ from pcapstall.core.garbage import without_garbage
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.table import FlowTable
+from pcapstall.pipeline import given
 from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.dots import FlowDots
 from pcapstall.pipeline.findings import Findings
@@ -185,7 +185,7 @@ def _in_parallel(
         return _on_cluster(paths, options, stop)
     if options.jobs == 1:
         return Alone("")
-    names = [name for path in paths for name in (glob(path) or [path])]
+    names = [name for path in paths for name in given.files_of(path)]
     if not all(map(can_be_read_again, names)):
         return Alone("a pipe is read by one process")
     # Where every flow is shown, most of the time goes into the rows, which one process makes.
