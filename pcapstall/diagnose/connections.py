@@ -55,6 +55,11 @@ class Packed(NamedTuple):
     """Numbers of 64 bits, in each as many as there are things."""
 
 
+def pack(keys: list[bytes], columns: Columns, flags: bytes = b"") -> Packed:
+    """Things with these ``keys`` in few pieces; `keys_of` gives the keys back."""
+    return Packed(b"".join(keys), bytes([len(key) for key in keys]), flags, columns)
+
+
 def pack_connections(connections: list[Connection]) -> Packed:
     """``connections`` in few pieces."""
     flags: list[int] = []
@@ -65,15 +70,13 @@ def pack_connections(connections: list[Connection]) -> Packed:
         if connection.speaks_tls:
             flag += _SPEAKS_TLS
         flags.append(flag)
-    keys = [connection.key for connection in connections]
-    return Packed(
-        b"".join(keys),
-        bytes([len(key) for key in keys]),
-        bytes(flags),
+    return pack(
+        [connection.key for connection in connections],
         (
             array("q", [connection.syn_ns for connection in connections]),
             array("q", [connection.ack_ns for connection in connections]),
         ),
+        bytes(flags),
     )
 
 
@@ -91,11 +94,8 @@ def unpack_connections(packed: Packed) -> list[Connection]:
 
 def pack_lives(lives: list[Life]) -> Packed:
     """``lives`` in few pieces."""
-    keys = [life.key for life in lives]
-    return Packed(
-        b"".join(keys),
-        bytes([len(key) for key in keys]),
-        b"",
+    return pack(
+        [life.key for life in lives],
         (
             array("q", [life.first_ns for life in lives]),
             array("q", [life.last_ns for life in lives]),

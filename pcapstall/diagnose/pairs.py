@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from pcapstall.diagnose.connections import Packed, keys_of
+from pcapstall.diagnose.connections import Packed, keys_of, pack
 from pcapstall.wire.tls_reader import NEVER
 
 ONE_HOST_NS: Final = 2_000_000
@@ -81,12 +81,9 @@ class Pair:
 
 def pack_pairs(pairs: dict[bytes, Pair]) -> Packed:
     """``pairs`` in few pieces."""
-    keys = list(pairs)
     them = list(pairs.values())
-    return Packed(
-        b"".join(keys),
-        bytes([len(key) for key in keys]),
-        b"",
+    return pack(
+        list(pairs),
         (
             array("q", [pair.syn_synack_ns for pair in them]),
             array("q", [pair.synack_ack_ns for pair in them]),
