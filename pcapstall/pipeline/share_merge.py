@@ -4,7 +4,6 @@ Where a bound that all flows have in common might have decided otherwise, that i
 to do it over. How shares are followed is not known here.
 """
 
-from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -36,9 +35,9 @@ def why_not(results: Sequence[ShareResult], max_flows: int, keep_all: bool) -> s
 def _why_not_by_looks(results: Sequence[ShareResult], max_flows: int) -> str:
     """The same as far as it is told by what each noted when it looked for finished flows."""
     logs = [result.log for result in results]
-    live = [_numbers(log.live) for log in logs]
-    opened = [_numbers(log.opened_by) for log in logs]
-    buried = [_numbers(log.buried) for log in logs]
+    live = [log.live for log in logs]
+    opened = [log.opened_by for log in logs]
+    buried = [log.buried for log in logs]
     looks = len(live[0])
     if any(len(numbers) != looks for numbers in live):
         return "a file changed while it was read"
@@ -77,7 +76,7 @@ def put_together(results: Sequence[ShareResult], collector: Collector, files: di
     """
     knowledge = collector.knowledge
     knowledge.pairs_max = ALL_PAIRS
-    opened = [_numbers(result.log.opened) for result in results]
+    opened = [result.log.opened for result in results]
     kept = sorted(((moment, flow) for result in results for moment, flow in result.kept), key=_moment)
     collector.watched_until = []
     for moment, flow in kept:
@@ -140,9 +139,3 @@ def _bound_pairs(knowledge: Knowledge) -> str:
 
 def _moment(item: tuple[Moment, Flow]) -> Moment:
     return item[0]
-
-
-def _numbers(packed: bytes) -> "array[int]":
-    numbers: array[int] = array("q")
-    numbers.frombytes(packed)
-    return numbers

@@ -5,7 +5,7 @@ Made where the share was followed, in another process or on another host. Nothin
 
 import copyreg
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pcapstall.capture.captures import Captures
@@ -22,14 +22,8 @@ from pcapstall.pipeline.share_collect import ShareCollector
 from pcapstall.pipeline.tally import LengthTally
 
 
-def _reduce_lengths(lengths: Lengths) -> tuple[Callable[[bytes], Lengths], tuple[bytes]]:
-    return _lengths, (array("q", lengths.values()).tobytes(),)
-
-
-def _lengths(packed: bytes) -> Lengths:
-    values: array[int] = array("q")
-    values.frombytes(packed)
-    return Lengths(values)
+def _reduce_lengths(lengths: Lengths) -> "tuple[type[Lengths], tuple[array[int]]]":
+    return Lengths, (array("q", lengths.values()),)
 
 
 make_packable(LengthTally)
@@ -42,10 +36,10 @@ Reading = tuple[str, int, int | None, int | None, int]
 class ShareLog(NamedTuple):
     """What a share noted of itself (flows.share)."""
 
-    opened: bytes
-    live: bytes
-    opened_by: bytes
-    buried: bytes
+    opened: "array[int]"
+    live: "array[int]"
+    opened_by: "array[int]"
+    buried: "array[int]"
     sweeps: Sequence[tuple[int, int, int]]
     consulted: dict[int, int]
 
@@ -123,10 +117,10 @@ def readings_of(captures: Captures) -> list[Reading]:
 
 def _log_of(share: Share) -> ShareLog:
     return ShareLog(
-        share.opened.tobytes(),
-        share.live.tobytes(),
-        share.opened_by.tobytes(),
-        share.buried.tobytes(),
+        share.opened,
+        share.live,
+        share.opened_by,
+        share.buried,
         list(share.sweeps),
         dict(share.consulted),
     )

@@ -47,8 +47,8 @@ class TestReached:
         assert told(several) == told(report(traffic))
 
 
-def numbers(*values: int) -> bytes:
-    return array("q", values).tobytes()
+def numbers(*values: int) -> "array[int]":
+    return array("q", values)
 
 
 def result(number: int, log: ShareLog, crowded: bool = False) -> ShareResult:
@@ -59,7 +59,7 @@ def result(number: int, log: ShareLog, crowded: bool = False) -> ShareResult:
     )  # fmt: skip
 
 
-QUIET = ShareLog(b"", numbers(50, 50), numbers(60, 80), numbers(10, 30), [], {})
+QUIET = ShareLog(numbers(), numbers(50, 50), numbers(60, 80), numbers(10, 30), [], {})
 """60 flows were opened before the first look, 50 went on after it; 20 more until the second."""
 
 
