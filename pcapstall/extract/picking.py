@@ -28,7 +28,7 @@ class _Life:
         self.over = False
 
 
-class Listener:
+class SegmentListener:
     """Is told what the wanted segments hold. Override what is of interest."""
 
     def segment(self, flow: Flow, segment: Segment, number: int) -> None:
@@ -41,7 +41,7 @@ class Listener:
 class Picker:
     """Takes every record in its turn and remembers those that are wanted."""
 
-    def __init__(self, flows: Sequence[Flow], cited: Iterable[int], listener: Listener | None = None) -> None:
+    def __init__(self, flows: Sequence[Flow], cited: Iterable[int], listener: SegmentListener | None = None) -> None:
         self._listener = listener
         self._number = 0
         self.frames = FrameSet()

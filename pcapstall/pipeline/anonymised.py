@@ -14,7 +14,7 @@ from pcapstall.anonymise.packets import Packets
 from pcapstall.anonymise.secret import Secret
 from pcapstall.anonymise.streams import Connection, Streams
 from pcapstall.extract.pcapng_file import Described
-from pcapstall.extract.picking import Listener
+from pcapstall.extract.picking import SegmentListener
 from pcapstall.flows.flow import Flow
 from pcapstall.report.model import FlowReport
 from pcapstall.wire.segment import Segment
@@ -22,7 +22,7 @@ from pcapstall.wire.segment import Segment
 _COMMON_INTERFACE: Final = re.compile(r"(?:any|lo|(?:eth|en[ops]|enp|wlan|wlp|bond|br|tun|tap|docker)[\dsfp]*)")
 
 
-class Anonymised(Listener):
+class Anonymised(SegmentListener):
     """Rewrites the records of an extract."""
 
     def __init__(self, secret: Secret, hidden: Iterable[str] = ()) -> None:
