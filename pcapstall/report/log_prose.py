@@ -8,6 +8,7 @@ from typing import Final
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_utc
 from pcapstall.report.clock_prose import give_or_take, offset_words, zone_words
+from pcapstall.report.facts import warning
 from pcapstall.report.model import LogReport
 
 _SOURCES: Final = {
@@ -27,9 +28,9 @@ def log_lines(log: LogReport) -> list[str]:
         facts.append(clock)
     lines = [f"Read {log.file}{label}: {', '.join(facts)}."]
     if log.left_out:
-        lines.append(f"Warning: {log.file}: {several(log.left_out, 'more line')} about flows, too many to be kept")
+        lines.append(warning(f"{log.file}: {several(log.left_out, 'more line')} about flows, too many to be kept"))
     if log.trouble:
-        lines.append(f"Warning: {log.file}: {log.trouble}")
+        lines.append(warning(f"{log.file}: {log.trouble}"))
     return lines
 
 

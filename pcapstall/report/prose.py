@@ -11,6 +11,7 @@ from typing import Final
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_ms, format_span, format_utc
 from pcapstall.report.clock_prose import offset_words, zone_words
+from pcapstall.report.facts import warning
 from pcapstall.report.grid import decimals
 from pcapstall.report.happening import cause_words, what_happened
 from pcapstall.report.log_prose import log_lines
@@ -137,10 +138,10 @@ def what_was_read(report: Report) -> list[str]:
     lines = [_captures_line(report), *map(_strace_line, report.straces)]
     for log in report.logs:
         lines += log_lines(log)
-    lines.extend(f"Warning: {warning}" for warning in report.warnings)
+    lines.extend(map(warning, report.warnings))
     for capture in report.captures:
         lines.extend(_doubts(capture))
-        lines.extend(f"Warning: {capture.file}: {warning}" for warning in capture.warnings)
+        lines.extend(warning(f"{capture.file}: {text}") for text in capture.warnings)
     return lines
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pcapstall.report import prose
+from pcapstall.report.facts import is_warning
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.timeline import Timeline
 from pcapstall.report.timeline_cells import NAMES, RIGHT, UNTIMED_TITLE, cells, headline, legend, untimed
@@ -61,7 +62,7 @@ def table_lines(timeline: Timeline, options: RenderOptions) -> Iterator[str]:
     yield ""
     for fact in [*timeline.notices, *prose.what_was_read(timeline.report)]:
         for line in wrap(printable(fact), width, "  "):
-            yield paint(line, YELLOW if fact.startswith("Warning: ") else "", options)
+            yield paint(line, YELLOW if is_warning(fact) else "", options)
 
 
 def _picture(timeline: Timeline, options: RenderOptions, width: int) -> Iterator[str]:

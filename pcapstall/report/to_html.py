@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TextIO
 
 from pcapstall.report import flow_grid, prose, stories
+from pcapstall.report.facts import is_warning
 from pcapstall.report.model import FlowReport, Report
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.page import escape, page_end, page_start, picture_lines, table_lines
@@ -66,7 +67,7 @@ def fact_lines(facts: Sequence[str], doubts: Sequence[str]) -> Iterator[str]:
     """What was read: the first sentence, ``doubts`` and warnings are seen, the others when they are asked for."""
     others: list[str] = []
     for at, fact in enumerate(facts):
-        if not at or fact.startswith("Warning: ") or fact in doubts:
+        if not at or is_warning(fact) or fact in doubts:
             yield f'<p class="{"dim warning" if at else "dim"}">{escape(fact)}</p>'
         else:
             others.append(fact)

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Final, NoReturn, TextIO
 
 from pcapstall.report import flow_grid, prose, stories
+from pcapstall.report.facts import is_warning
 from pcapstall.report.grid import BAD, WARN, Grid
 from pcapstall.report.model import FlowReport, Report
 from pcapstall.report.options import RenderOptions
@@ -60,7 +61,7 @@ def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) 
     for line in wrap(printable(prose.headline(report, flows)), options.width):
         yield paint(line, answer, options)
     for fact in prose.what_was_read(report):
-        color = YELLOW if fact.startswith("Warning: ") else ""
+        color = YELLOW if is_warning(fact) else ""
         for line in wrap(printable(fact), options.width, "  "):
             yield paint(line, color, options)
     if flows:

@@ -10,6 +10,7 @@ from typing import Any, Final, TextIO
 
 from pcapstall.core.errors import UsageError
 from pcapstall.report import to_jira, to_markdown, to_table, two_ends_grid, two_ends_text
+from pcapstall.report.facts import is_warning
 from pcapstall.report.markup import Markup
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.stories import Story, untold_words
@@ -48,7 +49,7 @@ def _table(report: TwoEnds, options: RenderOptions) -> Iterator[str]:
     for line in to_table.wrap(printable(two_ends_text.headline(report)), options.width):
         yield to_table.paint(line, color, options)
     for fact in two_ends_text.facts(report):
-        mark = to_table.YELLOW if fact.startswith("Warning: ") else ""
+        mark = to_table.YELLOW if is_warning(fact) else ""
         for line in to_table.wrap(printable(fact), options.width, "  "):
             yield to_table.paint(line, mark, options)
     if report.pairs:

@@ -9,6 +9,7 @@ from typing import Final
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_span
+from pcapstall.report.facts import warning
 from pcapstall.report.happening import cause_words
 from pcapstall.report.model import CaptureReport, IntervalSummary
 from pcapstall.report.prose import names_of, numbered, time_covered
@@ -78,8 +79,8 @@ def facts(report: TwoEnds) -> Iterator[str]:
         for capture in captures:
             if capture.trust != "trustworthy":
                 yield f"{capture.file}, at the {name}: to be read with care: {capture.trust.replace('_', ' ')}"
-            yield from (f"Warning: {capture.file}: {warning}" for warning in capture.warnings)
-    yield from (f"Warning: {warning.rstrip('.')}." for warning in report.warnings)
+            yield from (warning(f"{capture.file}: {text}") for text in capture.warnings)
+    yield from (warning(f"{text.rstrip('.')}.") for text in report.warnings)
 
 
 def _captures(name: str, captures: Sequence[CaptureReport]) -> str:
