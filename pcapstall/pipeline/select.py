@@ -10,7 +10,6 @@ from pcapstall.pipeline.analysis import Analysis
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.model import FlowReport
 from pcapstall.report.percentiles import Tally
-from pcapstall.report.pictures.spread import Spread, start_of
 
 
 def select(
@@ -29,7 +28,11 @@ def select(
         return analysis
     shown: list[FlowReport] = []
     all_of_them, healthy = Tally(), Tally()
-    spread = Spread() if analysis.spread is not None else None
+    spread = None
+    if analysis.spread is not None:
+        from pcapstall.report.pictures.spread import Spread  # only where a picture is drawn
+
+        spread = Spread()
     for flow in analysis.flows:
         if keep is not None and not keep(flow):
             continue
@@ -40,7 +43,7 @@ def select(
         else:
             healthy.add(flow)
             if spread is not None:
-                spread.add(start_of(flow), flow.server, flow.intervals_ns, flow.open_ns)
+                spread.add_flow(flow)
     return replace(
         analysis,
         flows=shown,

@@ -56,14 +56,18 @@ class Spread:
         for name, reached in (open_ns or {}).items():
             self.unended.setdefault(server, {}).setdefault(name, array("q")).append(reached)
 
+    def add_flow(self, flow: FlowReport) -> None:
+        """A flow that is a row of the report."""
+        self.add(start_of(flow), flow.server, flow.intervals_ns, flow.open_ns)
+        if flow.stalled is not None:
+            self.stalled.add(flow.stalled)
+
 
 def of_flows(flows: Iterable[FlowReport]) -> Spread:
     """Those of ``flows``."""
     found = Spread()
     for flow in flows:
-        found.add(start_of(flow), flow.server, flow.intervals_ns, flow.open_ns)
-        if flow.stalled is not None:
-            found.stalled.add(flow.stalled)
+        found.add_flow(flow)
     return found
 
 
