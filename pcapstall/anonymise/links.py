@@ -33,7 +33,12 @@ from pcapstall.wire.protocols import (
     PPPOE,
 )
 from pcapstall.wire.segment import Segment
-from pcapstall.wire.wireless import LINKTYPE_IEEE802_11, LINKTYPE_IEEE802_11_RADIOTAP, is_wireless
+from pcapstall.wire.wireless import (
+    LINKTYPE_IEEE802_11,
+    LINKTYPE_IEEE802_11_RADIOTAP,
+    is_wireless,
+    monitor_header_len,
+)
 
 _KEPT: Final[dict[int, int]] = {
     LINKTYPE_NULL: 4, 9: 1 << 16, LINKTYPE_PPP_HDLC: 1 << 16, 51: 1 << 16, 100: 1 << 16, LINKTYPE_C_HDLC: 1 << 16,
@@ -137,13 +142,10 @@ class Links:
     def _wireless(self, buf: bytes, out: bytearray, start: int, at: int, linktype: int) -> None:
         """Radiotap as it is, of the older headers only their length; then the frame's own header."""
         header = start
-        if linktype == LINKTYPE_IEEE802_11_RADIOTAP:
-            header = start + u16_le(buf, start + 2)
-            out[start:header] = buf[start:header]
-        elif linktype != LINKTYPE_IEEE802_11:
-            out[start : start + 8] = buf[start : start + 8]
-            length = int.from_bytes(buf[start + 4 : start + 8], "big")
-            header = start + (length if length <= 0xFFFF else int.from_bytes(buf[start + 4 : start + 8], "little"))
+        if linktype != LINKTYPE_IEEE802_11:
+            header += int(monitor_header_len(buf, start, linktype))
+            kept = header if linktype == LINKTYPE_IEEE802_11_RADIOTAP else start + 8
+            out[start:kept] = buf[start:kept]
         out[header:at] = buf[header:at]
         places = [header + place for place in _ADDRESSES_802_11]
         flags = buf[header + 1]

@@ -50,20 +50,23 @@ def open_wireless(buf: bytes, at: i64, end: i64, linktype: i64) -> tuple[i64, i6
     if linktype != LINKTYPE_IEEE802_11:
         if at + 8 > end:
             return WIRELESS_CUT, end
-        length: i64
+        length: i64 = monitor_header_len(buf, at, linktype)
         if linktype == LINKTYPE_IEEE802_11_RADIOTAP:
-            length = u16_le(buf, at + 2)
             padded = _radiotap_pads(buf, at, end)
-        elif u32_be(buf, at) & 0xFFFF_FFF0 == _AVS_MAGIC:
-            length = u32_be(buf, at + 4)
-        else:
-            length = u32_le(buf, at + 4)
-            if length > 0xFFFF:
-                length = u32_be(buf, at + 4)  # Prism, in the byte order of the host
         if length < 8 or at + length > end:
             return WIRELESS_CUT, end
         at += length
     return _data_frame(buf, at, end, padded)
+
+
+def monitor_header_len(buf: bytes, at: i64, linktype: i64) -> i64:
+    """What radiotap, Prism or AVS at ``at``, of which 8 bytes are there, says that its length is."""
+    if linktype == LINKTYPE_IEEE802_11_RADIOTAP:
+        return u16_le(buf, at + 2)
+    length: i64 = u32_le(buf, at + 4)
+    if length > 0xFFFF or u32_be(buf, at) & 0xFFFF_FFF0 == _AVS_MAGIC:
+        return u32_be(buf, at + 4)  # AVS; Prism is in the byte order of the host
+    return length
 
 
 def _radiotap_pads(buf: bytes, at: i64, end: i64) -> bool:
