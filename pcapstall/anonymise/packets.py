@@ -192,8 +192,7 @@ class Packets:
 
     def _tcp(self, packet: Packet) -> None:
         buf, at, end = packet.buf, packet.at, packet.end
-        addresses = packet.ip_at + (12 if packet.address_len == 4 else 8)
-        key = buf[addresses : addresses + 2 * packet.address_len] + buf[at : at + 4]
+        key = packet.addresses(buf) + buf[at : at + 4]
         if not self._streams.knows(key):
             return  # of somebody else, or no TCP header at all
         payload_at = tcp_header(packet)

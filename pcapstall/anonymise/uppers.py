@@ -48,6 +48,11 @@ class Packet(NamedTuple):
         """The same with an upper layer that ends at ``wire_end``, if that is nearer."""
         return self._replace(end=min(self.end, wire_end), wire_end=min(self.wire_end, wire_end))
 
+    def addresses(self, data: bytes) -> bytes:
+        """Where it comes from and goes to, in ``data``: ``buf``, or what is being made."""
+        start = self.ip_at + (12 if self.address_len == 4 else 8)
+        return data[start : start + 2 * self.address_len]
+
     def mend(self, protocol: int, at: int, field: int) -> None:
         """Put the checksum right that covers the upper layer and the addresses."""
         if at + field + 2 > self.end:
@@ -64,8 +69,7 @@ class Packet(NamedTuple):
 
     def _pseudo(self, data: bytes, protocol: int) -> bytes:
         length = self.wire_end - self.at
-        start = self.ip_at + (12 if self.address_len == 4 else 8)
-        addresses = data[start : start + 2 * self.address_len]
+        addresses = self.addresses(data)
         if self.address_len == 4:
             return addresses + bytes((0, protocol)) + (length & 0xFFFF).to_bytes(2, "big")
         return addresses + length.to_bytes(4, "big") + bytes((0, 0, 0, protocol))
@@ -108,8 +112,9 @@ def icmp_message(packet: Packet, v6: bool, mapping: Mapping) -> None:
         return
     out[at : at + _ICMP_HEADER] = buf[at : at + _ICMP_HEADER]
     inner = at + _ICMP_HEADER
-    version = buf[inner] >> 4 if inner < end else 0
-    header_len = {4: (buf[inner] & 15) << 2, 6: 40}.get(version, 0) if inner < end else 0
+    first = buf[inner] if inner < end else 0
+    version = first >> 4
+    header_len = {4: (first & 15) << 2, 6: 40}.get(version, 0)
     if header_len >= 20 and inner + header_len <= end:
         addresses, size = (inner + 12, 4) if version == 4 else (inner + 8, 16)
         out[inner:addresses] = buf[inner:addresses]
