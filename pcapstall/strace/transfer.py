@@ -109,9 +109,12 @@ class Transfers:
 
     def begins_handshake(self, reader: StraceReader, code: i64) -> bool:
         """Whether the bytes begin like a handshake record: enough to take an unknown descriptor for a socket."""
-        if reader.body.ret < 2 or _begins_otherwise(reader, code):
+        return reader.body.ret >= 2 and self._shows_handshake(reader, code, reader.body.ret)
+
+    def _shows_handshake(self, reader: StraceReader, code: i64, moved: i64) -> bool:
+        if _begins_otherwise(reader, code):
             return False
-        return self._shown(reader, code, reader.body.ret, 2).data == _HANDSHAKE_RECORD
+        return self._shown(reader, code, moved, 2).data == _HANDSHAKE_RECORD
 
     def _failed(self, reader: StraceReader, way: Direction) -> None:
         errno = reader.body.errno(reader.buf)
@@ -144,11 +147,8 @@ class Transfers:
             last = None
             if len(previews) >= MAX_PREVIEWS:
                 return
-            if previews:
-                if _begins_otherwise(reader, code):
-                    return
-                if self._shown(reader, code, moved, 2).data != _HANDSHAKE_RECORD:
-                    return
+            if previews and not self._shows_handshake(reader, code, moved):
+                return
         shown = self._shown(reader, code, moved, PREVIEW - have)
         if not shown.data:
             return
