@@ -9,7 +9,7 @@ from typing import Final
 from pcapstall.flows.flow import Flow
 from pcapstall.match.ends import End, Endpoint
 from pcapstall.match.matching import Match, Matching
-from pcapstall.match.offset import QUARTER_NS, Offset
+from pcapstall.match.offset import DAY_NS, QUARTER_NS, Offset, nearest
 from pcapstall.match.outline import Outline
 from pcapstall.strace.leader import EPOCH, TIME_OF_DAY
 from pcapstall.strace.sockets import Socket
@@ -17,7 +17,6 @@ from pcapstall.strace.sockets import Socket
 BY_LISTENER: Final = "listener"
 """How a flow was matched that has no socket of its own."""
 _ERROR_NS: Final = 50_000_000
-_DAY_NS: Final = 96 * QUARTER_NS
 
 
 def never_accepted(flow: Flow, matching: Matching) -> tuple[Match, Matching] | None:
@@ -58,5 +57,5 @@ def _by_its_own_clock(flow: Flow, matching: Matching) -> Matching | None:
         return None
     (base,) = meeting
     assumed = Matching(index)
-    assumed.offset = Offset(base, _ERROR_NS, True, 0, (base + _DAY_NS // 2) % _DAY_NS - _DAY_NS // 2)
+    assumed.offset = Offset(base, _ERROR_NS, True, 0, base - nearest(base, DAY_NS))
     return assumed

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from pcapstall.logs.stamps import ABSOLUTE, BASE_YEAR, DAY, ELAPSED, NAIVE, SECOND, TIME_OF_DAY, YEARLESS, Stamp
-from pcapstall.match.offset import QUARTER_NS
+from pcapstall.match.offset import QUARTER_NS, nearest
 
 BEFORE_NS: Final = 5_000_000
 """A line may speak of a connection so long before its SYN: "connecting"."""
@@ -92,8 +92,7 @@ class LogClock:
 def counted(stamp: Stamp, near_ns: int) -> int:
     """The stamp as nanoseconds of one count: a year or date that it lacks is that of ``near_ns``, or one beside it."""
     if stamp.kind == TIME_OF_DAY:
-        days = (near_ns - stamp.ns + DAY // 2) // DAY
-        return stamp.ns + days * DAY
+        return stamp.ns + nearest(near_ns - stamp.ns, DAY)
     if stamp.kind == YEARLESS:
         seconds, rest = divmod(stamp.ns, SECOND)
         moment = datetime.fromtimestamp(seconds, UTC)
@@ -158,14 +157,14 @@ def _base(kind: int, low: int, high: int) -> int:
     if first <= last:
         return min(max(0, first), last)
     middle = (low + high) // 2
-    return (middle + QUARTER_NS // 2) // QUARTER_NS * QUARTER_NS
+    return nearest(middle)
 
 
 def _zone(kind: int, base: int) -> int | None:
     if kind not in (NAIVE, YEARLESS, TIME_OF_DAY):
         return None
     if kind == TIME_OF_DAY:
-        return -((base + DAY // 2) % DAY - DAY // 2)
+        return nearest(base, DAY) - base
     return -base
 
 

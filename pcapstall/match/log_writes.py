@@ -11,7 +11,7 @@ from typing import Final
 from pcapstall.logs.lines import LogFile, LogLine
 from pcapstall.logs.stamps import ABSOLUTE, ELAPSED, SECOND
 from pcapstall.match.log_clock import BY_WRITES, LogClock, counted
-from pcapstall.match.offset import QUARTER_NS, Offset
+from pcapstall.match.offset import Offset, nearest
 from pcapstall.strace.written import key_of
 
 _MAX_KEYS: Final = 2_000
@@ -68,7 +68,7 @@ def clock_by_writes(
             own_error_ns=own,
         )
     # A stamp and the host's time of the write are apart by the zone, and by what the line waited.
-    zone = 0 if clock.kind == ABSOLUTE else (min(delays) + QUARTER_NS // 2) // QUARTER_NS * QUARTER_NS
+    zone = 0 if clock.kind == ABSOLUTE else nearest(min(delays))
     prompt = sum(-_LEAST_NS <= delay - zone <= _LATE_NS for delay in delays)
     if prompt * 2 < len(delays):
         return clock

@@ -12,7 +12,7 @@ from mypy_extensions import i64
 from pcapstall.match.bytesway import Relayed, ends_by_random, leave_out_relays
 from pcapstall.match.ends import End, Ends
 from pcapstall.match.keeping import FlowKeeper, is_stranger, may_be_tcp, told_again
-from pcapstall.match.offset import QUARTER_NS, Offset, bounds, settle
+from pcapstall.match.offset import Offset, bounds, nearest, settle
 from pcapstall.match.outline import Outlines
 from pcapstall.strace.family import Strace
 from pcapstall.strace.index import Index, index_strace
@@ -236,7 +236,8 @@ class _Matcher:
         elif kind == EPOCH:
             ahead = event - start
         elif kind == TIME_OF_DAY:
-            ahead = (event - start + QUARTER_NS // 2) % QUARTER_NS - QUARTER_NS // 2
+            ahead = event - start
+            ahead -= nearest(ahead)
         else:
             return False
         return -slack <= ahead <= _NEAR_NS if end.is_client else -_NEAR_NS <= ahead <= slack
@@ -252,7 +253,7 @@ class _Matcher:
         if offset is not None and offset.consistent:
             at -= offset.ns
         elif offset is None and self._index.clock_kind == TIME_OF_DAY:
-            at -= (at - int(call.start_ns) + QUARTER_NS // 2) // QUARTER_NS * QUARTER_NS
+            at -= nearest(at - int(call.start_ns))
         elif offset is not None or self._index.clock_kind != EPOCH:
             return False
         return 0 <= call.start_ns - slack <= at <= call.end_ns + slack

@@ -14,7 +14,7 @@ from pcapstall.strace.sockets import Preview, Socket
 
 QUARTER_NS: Final = 900_000_000_000
 """Time zones differ by multiples of this."""
-_DAY_NS: Final = 86_400_000_000_000
+DAY_NS: Final = 86_400_000_000_000
 _CLOSE_NS: Final = 10_000_000
 _SLACK_NS: Final = 2_000
 """Both sides print microseconds, cut off or rounded."""
@@ -56,7 +56,12 @@ class Offset:
             return 0
         if self.shown_ns == self.ns:
             return self.ns
-        return (self.ns + QUARTER_NS // 2) % QUARTER_NS - QUARTER_NS // 2
+        return self.ns - nearest(self.ns)
+
+
+def nearest(ns: int, step_ns: int = QUARTER_NS) -> int:
+    """The multiple of ``step_ns`` that is nearest: what of ``ns`` zones, or whole days, may be."""
+    return (ns + step_ns // 2) // step_ns * step_ns
 
 
 def bounds(socket: Socket, end: End, hello: Preview | None, resolution_ns: int) -> list[Bound]:
@@ -134,7 +139,7 @@ def _base(ns: int, clock_kind: int) -> int | None:
     if clock_kind == EPOCH:
         return 0
     if clock_kind == TIME_OF_DAY:
-        return (ns + QUARTER_NS // 2) // QUARTER_NS * QUARTER_NS
+        return nearest(ns)
     return None
 
 
@@ -144,5 +149,5 @@ def _shown(ns: int | None, clock_kind: int) -> int | None:
     if clock_kind == EPOCH:
         return ns
     if clock_kind == TIME_OF_DAY:
-        return (ns + _DAY_NS // 2) % _DAY_NS - _DAY_NS // 2
+        return ns - nearest(ns, DAY_NS)
     return None

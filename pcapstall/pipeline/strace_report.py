@@ -8,7 +8,7 @@ from typing import Final
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.process.scene import ThreadDoing
 from pcapstall.match.matching import Matching
-from pcapstall.match.offset import QUARTER_NS
+from pcapstall.match.offset import nearest
 from pcapstall.report.model import ProcessReport, StraceReport, ThreadCallsReport, ThreadReport
 from pcapstall.strace.leader import TIME_OF_DAY
 
@@ -23,7 +23,7 @@ def strace_report(name: str, label: str | None, matching: Matching) -> StraceRep
     shown_ns = usable.shown_ns if usable else None
     zone_ns = None
     if shown_ns is not None and index.clock_kind == TIME_OF_DAY:
-        zone_ns = -((shown_ns + QUARTER_NS // 2) // QUARTER_NS * QUARTER_NS)
+        zone_ns = -nearest(shown_ns)
         shown_ns += zone_ns
     return StraceReport(
         file=name,
