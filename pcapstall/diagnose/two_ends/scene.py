@@ -144,7 +144,7 @@ class Scene:
         if there is None:
             return True
         slack = (self.clock.fastest_ns if self.clock is not None else 0) + SETTLED_NS
-        return any(there + slack > start_ns and there - slack < end_ns for start_ns, end_ns in gaps)
+        return overlaps(gaps, there - slack, there + slack)
 
     @cached_property
     def gaps(self) -> dict[bool, list[tuple[int, int]]]:
