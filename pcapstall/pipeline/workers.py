@@ -133,13 +133,12 @@ class Workers:
 
     def _is_over(self, index: int) -> bool:
         """Whether a worker has ended, or reads nothing any more."""
-        if index not in self._ended and self._board.is_done(index):
+        if index in self._ended or self._board.is_done(index):
             return True
-        if index not in self._ended:
-            pid, status = os.waitpid(self._running[index][0], os.WNOHANG)
-            if pid:
-                self._ended[index] = os.waitstatus_to_exitcode(status)
-        return index in self._ended
+        pid, status = os.waitpid(self._running[index][0], os.WNOHANG)
+        if pid:
+            self._ended[index] = os.waitstatus_to_exitcode(status)
+        return pid != 0
 
     def _told_by(self, index: int, stop: Stop) -> ShareResult | Failure:
         """What a worker has to tell. KeyboardInterrupt when asked for the end twice, however long it takes."""
