@@ -10,7 +10,7 @@ from mypy_extensions import i64
 
 from pcapstall.core.endpoints import format_endpoint
 from pcapstall.diagnose.intervals import Intervals
-from pcapstall.diagnose.knowledge import client_key
+from pcapstall.diagnose.knowledge import client_key, server_endpoint
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.flows.flow import Flow
 
@@ -36,9 +36,7 @@ class FlowDots:
 
     def add(self, flow: Flow, intervals: Intervals) -> None:
         """The flow that ``intervals`` are of."""
-        key = client_key(flow)
-        half: i64 = (len(key) - 4) >> 1
-        server = key[half : 2 * half] + key[2 * half + 2 :]
+        server = server_endpoint(client_key(flow))
         number = self._keys.get(server)
         if number is None:
             number = len(self._keys)
