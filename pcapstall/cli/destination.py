@@ -82,11 +82,8 @@ def opened(output: str | None) -> Iterator[TextIO]:
     reads standard output has had enough (a broken pipe), what is left of the block is not run, and that is no error.
     """
     if output is not None and output != STDOUT:
-        try:
-            with _whole_file(os.path.realpath(output)) as out:
-                yield cast(TextIO, out)
-        except OSError as error:
-            raise UsageError(f"-o {output}: {error.strerror}{_left_behind(output)}") from error
+        with _named_file(output) as out:
+            yield cast(TextIO, out)
         return
     standard = standard_output()
     try:
@@ -103,14 +100,21 @@ def opened(output: str | None) -> Iterator[TextIO]:
 def opened_for_bytes(output: str) -> Iterator[BinaryIO]:
     """The same for bytes."""
     if output != STDOUT:
-        try:
-            with _whole_file(os.path.realpath(output), "b") as out:
-                yield cast(BinaryIO, out)
-        except OSError as error:
-            raise UsageError(f"-o {output}: {error.strerror}{_left_behind(output)}") from error
+        with _named_file(output, "b") as out:
+            yield cast(BinaryIO, out)
         return
     with opened(output) as text:
         yield text.buffer
+
+
+@contextmanager
+def _named_file(output: str, kind: str = "") -> Iterator[IO[str] | IO[bytes]]:
+    """The file that ``-o`` names, as a whole; UsageError when it cannot be written."""
+    try:
+        with _whole_file(os.path.realpath(output), kind) as out:
+            yield out
+    except OSError as error:
+        raise UsageError(f"-o {output}: {error.strerror}{_left_behind(output)}") from error
 
 
 @contextmanager
