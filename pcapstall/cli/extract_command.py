@@ -14,7 +14,7 @@ from pcapstall.cli.extract_work import Work
 from pcapstall.cli.inputs import check_inputs
 from pcapstall.cli.reading import end_if_stopped, exit_code, how_to_read, read
 from pcapstall.core.errors import InputError, UsageError
-from pcapstall.pipeline.given import parse_given
+from pcapstall.pipeline.given import given_files
 from pcapstall.report.selector import compile_selector
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ def command(
     for selector in selectors:
         compile_selector(selector)
     anonymised = _anonymised(anonymize, key_text, hidden)
-    given = {name: [parse_given(text) for text in texts] for name, texts in (("strace", straces), ("log", logs))}
+    given = given_files(straces, logs)
     how = how_to_read(slow, at, tls_ports, max_flows)
-    how = how._replace(all_flows=True, straces=given["strace"], logs=given["log"])
+    how = how._replace(all_flows=True, straces=given.straces, logs=given.logs)
     check_inputs(captures)
     target = target_of(output, wanted, anonymised is not None, given)
     target.check([*captures, key_text] if key_text is not None and os.path.exists(key_text) else captures)

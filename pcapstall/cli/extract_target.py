@@ -4,13 +4,13 @@ Everything is looked at before anything is read. What is written is not known he
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pcapstall.capture.source import can_be_read_again
 from pcapstall.cli import destination
 from pcapstall.core.errors import UsageError
-from pcapstall.pipeline.given import GivenFile
+from pcapstall.pipeline.given import Given
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.anonymised_files import Planned
@@ -70,27 +70,26 @@ class Target(NamedTuple):
                 raise UsageError(f"-o {self.folder}: {error.strerror}") from error
 
 
-def target_of(output: str, wanted: str | None, anonymize: bool, given: Mapping[str, Sequence[GivenFile]]) -> Target:
+def target_of(output: str, wanted: str | None, anonymize: bool, given: Given) -> Target:
     """What ``-o output`` means; UsageError when it cannot be meant."""
-    files = [file for each in given.values() for file in each]
-    inputs = [file.path for file in files]
+    inputs = given.paths
     is_folder = output.endswith(os.sep) or os.path.isdir(output)
     if not anonymize:
         if is_folder:
             raise UsageError(f"-o {output}: is a folder: name a file in it, {os.path.join(output, 'small.pcapng')}")
         return Target(None, output, wanted or _format_of(output), inputs=inputs)
-    if not files and not is_folder:
+    if not inputs and not is_folder:
         return Target(None, output, wanted or _format_of(output))
     if output == destination.STDOUT or output.endswith((".pcap", ".pcapng")) or os.path.isfile(output):
         raise UsageError(f"-o {output}: the straces and logs are written, too: name a folder, -o extract/")
-    once = next((file.path for file in files if not can_be_read_again(file.path)), None)
+    once = next((path for path in inputs if not can_be_read_again(path)), None)
     if once is not None:
         raise UsageError(f"{once} is read more than once, so a pipe will not do: save it to a file first")
     from pcapstall.pipeline.anonymised_files import plan
 
     kind = wanted or "pcapng"
     folder = output.rstrip(os.sep) or os.sep
-    others = plan(given["strace"], given["log"])
+    others = plan(*given)
     return Target(folder, os.path.join(folder, f"capture.{kind}"), kind, others, inputs)
 
 

@@ -11,7 +11,7 @@ from pcapstall.cli.inputs import check_inputs
 from pcapstall.cli.reading import exit_code, how_to_read, read
 from pcapstall.cli.stages import stages
 from pcapstall.pipeline import Analysis
-from pcapstall.pipeline.given import parse_given
+from pcapstall.pipeline.given import given_files
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.selector import asks_for_verdicts, compile_selector, the_only_one
@@ -68,10 +68,10 @@ def command(
     if selector is not None:
         compile_selector(selector)
     keep = options.chosen_filter(filter_text)
-    given = {kind: [parse_given(text) for text in texts] for kind, texts in (("strace", straces), ("log", logs))}
+    given = given_files(straces, logs)
     how = how_to_read(slow, at, tls_ports, max_flows)
     check_inputs(captures)
-    destination.check(output, [*captures, *(file.path for files in given.values() for file in files)])
+    destination.check(output, [*captures, *given.paths])
     made: list[Timeline] = []
 
     def look_again(analysis: Analysis, stop: Stop) -> None:
@@ -86,8 +86,8 @@ def command(
         captures,
         how._replace(
             all_flows=selector is not None or keep is not None,
-            straces=given["strace"],
-            logs=given["log"],
+            straces=given.straces,
+            logs=given.logs,
             pictures=selector is None,
             straces_later=selector is not None and keep is None and not asks_for_verdicts(selector),
         ),

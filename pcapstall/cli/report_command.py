@@ -14,7 +14,7 @@ from pcapstall.cli.reading import exit_code, how_to_read, in_parallel, read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Analysis
-from pcapstall.pipeline.given import parse_given
+from pcapstall.pipeline.given import given_files
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.model import Totals
@@ -87,9 +87,8 @@ def command(
     conditions = FailConditions(fail_if)
     how = in_parallel(how_to_read(slow, at, tls_ports, max_flows), jobs, engine, scheduler)
     check_inputs(captures)
-    parsed_straces = [parse_given(strace) for strace in straces]
-    parsed_logs = [parse_given(log) for log in logs]
-    destination.check(output, [*captures, *(given.path for given in (*parsed_straces, *parsed_logs))])
+    given = given_files(straces, logs)
+    destination.check(output, [*captures, *given.paths])
     everything = all_flows or row is not None or format_name in STREAMED
     pictured: list[Analysis] = []
 
@@ -104,8 +103,8 @@ def command(
         captures,
         how._replace(
             all_flows=everything or keep is not None or conditions.reads_flows,
-            straces=parsed_straces,
-            logs=parsed_logs,
+            straces=given.straces,
+            logs=given.logs,
             pictures=is_page,
         ),
         draw if is_page else None,

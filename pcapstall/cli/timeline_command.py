@@ -12,7 +12,7 @@ from pcapstall.cli.reading import exit_code, how_to_read, read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Analysis
-from pcapstall.pipeline.given import parse_given
+from pcapstall.pipeline.given import given_files
 from pcapstall.report.render import parse_page_format
 from pcapstall.report.selector import asks_for_verdicts, compile_selector, the_only_one
 from pcapstall.report.timeline import Timeline
@@ -61,10 +61,10 @@ def command(
     if parse_page_format(wanted)[0] != "table" and picture:
         raise UsageError("--picture draws with text: it goes with -f table; html has its picture, plot makes files")
     compile_selector(selector)
-    given = {name: [parse_given(text) for text in texts] for name, texts in (("strace", straces), ("log", logs))}
+    given = given_files(straces, logs)
     how = how_to_read(slow, at, tls_ports, max_flows)
     check_inputs(captures)
-    destination.check(output, [*captures, *(file.path for files in given.values() for file in files)])
+    destination.check(output, [*captures, *given.paths])
     made: list[Timeline] = []
 
     def make(analysis: Analysis, stop: Stop) -> None:
@@ -74,7 +74,7 @@ def command(
             stages("putting the timeline together")
             made.append(timeline_of(analysis, the_only_one(analysis.flows, selector), captures, everything, stop))
 
-    how = how._replace(all_flows=True, straces=given["strace"], logs=given["log"])
+    how = how._replace(all_flows=True, straces=given.straces, logs=given.logs)
     analysis = read(captures, how._replace(straces_later=not asks_for_verdicts(selector)), make)
     for error in analysis.unreadable:
         destination.complain(error)

@@ -6,6 +6,7 @@ What is in them is not looked at here.
 import glob
 import os
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from pcapstall.core.errors import UsageError
@@ -18,6 +19,23 @@ class GivenFile(NamedTuple):
     """A file, a pattern, or what the names of `strace -ff` files begin with."""
     label: str | None = None
     """What the user calls the process that it is of."""
+
+
+class Given(NamedTuple):
+    """All that is given beside the captures."""
+
+    straces: list[GivenFile]
+    logs: list[GivenFile]
+
+    @property
+    def paths(self) -> list[str]:
+        """The files, for whoever must not write over one."""
+        return [file.path for file in (*self.straces, *self.logs)]
+
+
+def given_files(straces: Iterable[str], logs: Iterable[str]) -> Given:
+    """Each of them by `parse_given`."""
+    return Given([parse_given(text) for text in straces], [parse_given(text) for text in logs])
 
 
 def parse_given(text: str) -> GivenFile:
