@@ -9,11 +9,9 @@ from typing import Final
 
 from pcapstall.anonymise.mapping import Mapping, filler
 from pcapstall.anonymise.text import binary_text, protocol_text
-from pcapstall.wire.preamble_layers import BINARY_LAYERS
-from pcapstall.wire.preamble_text import text_layer
+from pcapstall.wire.preamble_names import LAYERS_MAX, layer_of
 
 _PROXY_V2_HEADER: Final = 16
-_LAYERS_MAX: Final = 4
 _BINARY: Final = {"postgresql": 8, "rdp": 4, "tds": 8, "ldap_starttls": 2, "mysql": 4}
 """Binary protocols, and how long the header is in which they tell what it is and how long."""
 
@@ -21,25 +19,16 @@ _BINARY: Final = {"postgresql": 8, "rdp": 4, "tds": 8, "ldap_starttls": 2, "mysq
 def plain_streams(client: bytes, server: bytes, mapping: Mapping) -> tuple[bytes, bytes]:
     """What becomes of the beginnings of both directions, as far as TLS has not begun in them."""
     said: tuple[list[bytes], list[bytes]] = ([], [])
-    for _ in range(_LAYERS_MAX):
-        name, client_len, server_len = _layer(client, server)
-        if not name or (client_len == 0 and server_len == 0):
+    for _ in range(LAYERS_MAX):
+        layer = layer_of(client, server) if client or server else None
+        if layer is None or (layer.client_len == 0 and layer.server_len == 0):
             break
-        said[0].append(_part(name, client[:client_len], mapping, True))
-        said[1].append(_part(name, server[:server_len], mapping, False))
-        client, server = client[client_len:], server[server_len:]
+        said[0].append(_part(layer.name, client[: layer.client_len], mapping, True))
+        said[1].append(_part(layer.name, server[: layer.server_len], mapping, False))
+        client, server = client[layer.client_len :], server[layer.server_len :]
     said[0].append(_rest(client, mapping))
     said[1].append(_rest(server, mapping))
     return b"".join(said[0]), b"".join(said[1])
-
-
-def _layer(client: bytes, server: bytes) -> tuple[str, int, int]:
-    if client or server:
-        for recognise in (*BINARY_LAYERS, text_layer):
-            layer = recognise(client, server)
-            if layer is not None:
-                return layer.name, layer.client_len, layer.server_len
-    return "", 0, 0
 
 
 def _rest(data: bytes, mapping: Mapping) -> bytes:

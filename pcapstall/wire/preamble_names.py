@@ -9,11 +9,21 @@ from typing import Final
 from pcapstall.wire.preamble_layers import BINARY_LAYERS, Layer
 from pcapstall.wire.preamble_text import asks_for_tls, text_layer
 
-__all__ = ["GREETING", "SERVER_FIRST_PORTS", "UNKNOWN", "name_preamble", "server_owes", "tls_due"]
+__all__ = [
+    "GREETING",
+    "LAYERS_MAX",
+    "SERVER_FIRST_PORTS",
+    "UNKNOWN",
+    "layer_of",
+    "name_preamble",
+    "server_owes",
+    "tls_due",
+]
 
 UNKNOWN: Final = "unknown"
 GREETING: Final = "greeting"
-_LAYERS_MAX: Final = 4
+LAYERS_MAX: Final = 4
+"""So many protocols are looked for one in another."""
 
 _TUNNELS: Final = frozenset({"proxy_v1", "proxy_v2", "http_connect", "socks4", "socks4a", "socks5"})
 _ASK_FOR_TLS: Final = frozenset({"postgresql", "mysql", "rdp", "tds", "ldap_starttls", "http_upgrade"})
@@ -45,8 +55,8 @@ def name_preamble(client: bytes, server: bytes) -> str:
     ``client`` ends where its ClientHello begins; ``server`` may be empty or incomplete.
     """
     names: list[str] = []
-    while (client or server) and len(names) < _LAYERS_MAX:
-        layer = _layer(client, server)
+    while (client or server) and len(names) < LAYERS_MAX:
+        layer = layer_of(client, server)
         if layer is None:
             if client or not names:
                 names.append(UNKNOWN)
@@ -66,10 +76,10 @@ def server_owes(client: bytes, server: bytes, server_port: int) -> str:
     ``client`` and ``server`` are the heads of the two streams so far. Empty when it is the client's turn, when a
     request is not complete, and when the protocol is not known.
     """
-    for _ in range(_LAYERS_MAX):
+    for _ in range(LAYERS_MAX):
         if not client and not server:
             return GREETING if server_port in SERVER_FIRST_PORTS else ""
-        layer = _layer(client, server)
+        layer = layer_of(client, server)
         if layer is None:
             return GREETING if not client and server_port in SERVER_FIRST_PORTS and b"\n" not in server else ""
         if layer.owes:
@@ -88,8 +98,8 @@ def tls_due(client: bytes, server: bytes) -> bool:
 
     A tunnel counts when it leads to port 443. Refusals are known of line protocols and of HTTP.
     """
-    for _ in range(_LAYERS_MAX):
-        layer = _layer(client, server)
+    for _ in range(LAYERS_MAX):
+        layer = layer_of(client, server)
         if layer is None:
             return False
         inner = client[layer.client_len :]
@@ -115,7 +125,8 @@ def _leads_to_https(layer: Layer, client: bytes, server: bytes) -> bool:
     return False
 
 
-def _layer(client: bytes, server: bytes) -> Layer | None:
+def layer_of(client: bytes, server: bytes) -> Layer | None:
+    """What the beginnings of both directions are; None when no protocol is recognised."""
     for recognise in BINARY_LAYERS:
         layer = recognise(client, server)
         if layer is not None:
