@@ -81,8 +81,9 @@ def _connected(address: str, workers: int) -> "Iterator[Client]":
             client.close()
         return
     cores = workers or len(os.sched_getaffinity(0))
+    # Any port for Dask's own page: of its usual one, which another cluster of this host's may have, it would warn.
     with (
-        LocalCluster(n_workers=cores, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        LocalCluster(n_workers=cores, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
         yield client

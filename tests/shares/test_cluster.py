@@ -3,6 +3,8 @@
 Each cluster is started by a process of its own: Dask's threads and warnings stay there.
 """
 
+import contextlib
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +40,7 @@ class Killer(WorkerPlugin):
         cluster.follow_and_tell = killed
 
 if __name__ == "__main__":
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
         with Client(cluster, set_as_default=False) as client:
             client.register_plugin(Killer())
         sys.argv = ["pcapstall", "report", "-f", "json", "--engine", "dask", "--scheduler",
@@ -56,6 +58,13 @@ def alone(path: Path) -> str:
     ended = run("-m", "pcapstall", "report", "-f", "json", "--jobs", "1", str(path))
     assert ended.returncode == 0
     return ended.stdout
+
+
+def test_a_cluster_of_this_host_beside_another() -> None:
+    with socket.socket() as taken, contextlib.suppress(OSError):
+        taken.bind(("127.0.0.1", 8787))  # where Dask's page is; or it is taken already
+        taken.listen()
+        test_a_cluster_of_this_host()
 
 
 def test_a_cluster_of_this_host() -> None:
