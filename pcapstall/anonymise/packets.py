@@ -11,7 +11,7 @@ from pcapstall.anonymise.checksums import carried
 from pcapstall.anonymise.links import Links
 from pcapstall.anonymise.mapping import Mapping
 from pcapstall.anonymise.streams import Streams
-from pcapstall.anonymise.uppers import Packet, dns_message, icmp_message, tcp_header
+from pcapstall.anonymise.uppers import Packet, dns_message, extension_len, icmp_message, tcp_header
 from pcapstall.core.words import u16_be
 from pcapstall.wire.decode import MAX_IP_HEADERS
 from pcapstall.wire.protocols import (
@@ -131,17 +131,13 @@ class Packets:
                     packet = Packet(buf, out, ip_at, 16, at + 8, end, wire_end)
                     self._fragment(packet, key, at - ip_at, u16_be(buf, at + 2) & 0xFFF8, depth)
                     return
-                step = 8
             elif protocol == IPPROTO_AH:
-                step = (buf[at + 1] + 2) << 2
                 out[at : at + 12] = buf[at : at + 12]
             elif protocol in _EXTENSIONS:
-                step = (buf[at + 1] + 1) << 3
-                _extension(buf, out, at, min(at + step, end), protocol)
+                _extension(buf, out, at, min(at + extension_len(buf, at, protocol), end), protocol)
             else:
                 break
-            protocol = buf[at]
-            at += step
+            protocol, at = buf[at], at + extension_len(buf, at, protocol)
         self._upper(Packet(buf, out, ip_at, 16, at, end, wire_end), protocol, depth)
 
     def _fragment(self, packet: Packet, key: bytes, header_len: int, offset: int, depth: int) -> None:
@@ -170,7 +166,7 @@ class Packets:
         buf, out, at, end = packet.buf, packet.out, packet.at, packet.end
         if protocol == IPPROTO_AH and packet.address_len == 4:
             out[at : at + 12] = buf[at : at + 12]
-            protocol, packet = buf[at], packet._replace(at=at + ((buf[at + 1] + 2) << 2))
+            protocol, packet = buf[at], packet._replace(at=at + extension_len(buf, at, protocol))
             at = packet.at
         if protocol == IPPROTO_TCP:
             self._tcp(packet)

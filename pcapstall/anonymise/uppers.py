@@ -9,6 +9,7 @@ from pcapstall.anonymise.checksums import carried
 from pcapstall.anonymise.mapping import Mapping, filler
 from pcapstall.core.words import u16_be
 from pcapstall.wire.protocols import (
+    IPPROTO_AH,
     IPPROTO_DSTOPTS,
     IPPROTO_FRAGMENT,
     IPPROTO_HOPOPTS,
@@ -26,7 +27,7 @@ _NAMED: Final = {2: 0, 5: 0, 12: 0, 15: 2, 33: 6, 39: 0}
 """Records whose data end with a name, and behind how many bytes: NS, CNAME, PTR, MX, SRV, DNAME."""
 _DNS_HEADER: Final = 12
 _ICMP_HEADER: Final = 8
-_EXTENSIONS: Final = frozenset((IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT, IPPROTO_DSTOPTS))
+_QUOTED_EXTENSIONS: Final = frozenset((IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT, IPPROTO_AH, IPPROTO_DSTOPTS))
 
 
 class Packet(NamedTuple):
@@ -73,6 +74,13 @@ class Packet(NamedTuple):
         if self.address_len == 4:
             return addresses + bytes((0, protocol)) + (length & 0xFFFF).to_bytes(2, "big")
         return addresses + length.to_bytes(4, "big") + bytes((0, 0, 0, protocol))
+
+
+def extension_len(buf: bytes, at: int, protocol: int) -> int:
+    """Length of the header at ``at``, which another one follows (RFC 8200 section 4, RFC 4302 section 2.2)."""
+    if protocol == IPPROTO_FRAGMENT:
+        return 8
+    return (buf[at + 1] + 2) << 2 if protocol == IPPROTO_AH else (buf[at + 1] + 1) << 3
 
 
 def tcp_header(packet: Packet) -> int:
@@ -140,12 +148,12 @@ def _quoted(packet: Packet, inner: int, header_len: int, version: int) -> None:
     buf, end = packet.buf, packet.end
     at, protocol = inner + header_len, buf[inner + (9 if version == 4 else 6)]
     for _ in range(8):
-        if protocol not in _EXTENSIONS or version == 4 or at + 8 > end:
+        if protocol not in _QUOTED_EXTENSIONS or version == 4 or at + 8 > end:
             break
         packet.out[at : at + 2] = buf[at : at + 2]
         if protocol == IPPROTO_FRAGMENT:
             packet.out[at : at + 8] = buf[at : at + 8]
-        protocol, at = buf[at], at + (8 if protocol == IPPROTO_FRAGMENT else (buf[at + 1] + 1) << 3)
+        protocol, at = buf[at], at + extension_len(buf, at, protocol)
     if protocol in (IPPROTO_TCP, IPPROTO_UDP):
         stop = min(at + 8, end)
         packet.out[at:stop] = buf[at:stop]

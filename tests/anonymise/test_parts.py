@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from packet_support import A4, B4, checksum, ethernet, gre, ipv4, tcp, udp
+from packet_support import A4, B4, checksum, ethernet, gre, ipv4, ipv6, tcp, udp
 
 from pcapstall.anonymise.certificates import Certificates
 from pcapstall.anonymise.checksums import carried, internet_sum
@@ -92,6 +92,17 @@ def test_what_an_icmp_error_quotes(tmp_path: Path) -> None:
     assert made[1][14 + 20 + 8 + 20 :][:8] == tcp(b"")[:8]
     assert NAME[:6] not in made[1]
     assert set(made[1][14 + 20 + 8 + 28 :]) == {0}
+
+
+def test_what_an_icmpv6_error_quotes_behind_an_authentication_header(tmp_path: Path) -> None:
+    authentication = bytes((6, 4)) + bytes(2) + b"whose this is by key"
+    quoted = ipv6(authentication + tcp(client_hello()), 51)
+    error = ethernet(ipv6(struct.pack(">BBHI", 1, 1, 0, 0) + quoted, 58), 0x86DD)
+    made = anonymised(write(tmp_path / "c.pcap", ethernet(ipv6(SYN), 0x86DD), error), tmp_path)
+    behind = made[1][14 + 40 + 8 + 40 :]
+    assert behind[:2] == authentication[:2]
+    assert behind[len(authentication) :][:8] == tcp(b"")[:8]
+    assert set(behind[2 : len(authentication)]) | set(behind[len(authentication) + 8 :]) == {0}
 
 
 def test_options_tell_no_addresses(tmp_path: Path) -> None:
