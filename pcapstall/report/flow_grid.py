@@ -6,12 +6,14 @@ Laid out in `grid`, drawn by the renderers.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from pcapstall.core.times import MS
+from pcapstall.core.times import MS, SECOND
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
 from pcapstall.report.model import INTERVALS, FlowReport
 
 _ENDPOINT_LEAST: Final = 21
 """The longest IPv4 endpoint: only IPv6 ones are ever shortened."""
+_ENDPOINT_NARROW: Final = 18
+"""Where there is little room: no shorter than most IPv4 endpoints."""
 
 
 def outcome_of(flow: FlowReport) -> str:
@@ -28,7 +30,7 @@ _BEFORE: Final[tuple[tuple[GridColumn, _Text], ...]] = (
     (GridColumn("client", shrinks_to=_ENDPOINT_LEAST, code=True), lambda flow: flow.client),
     (GridColumn("server", keep=1, shrinks_to=_ENDPOINT_LEAST, code=True), lambda flow: flow.server),
     (GridColumn("stalled", keep=3), lambda flow: flow.stalled),
-    (GridColumn("cause", keep=2), lambda flow: flow.cause),
+    (GridColumn("cause"), lambda flow: flow.cause),
     (GridColumn("confidence", keep=8), lambda flow: flow.confidence),
 )
 _AFTER: Final[tuple[tuple[GridColumn, _Text], ...]] = (
@@ -73,14 +75,27 @@ _KEEP: Final = {
 
 def flow_grid(flows: Sequence[FlowReport]) -> Grid:
     """The table of ``flows``, in their order, without the columns that say nothing."""
-    stalls = {flow.stalled for flow in flows if flow.stalled is not None}
+    stalls = [name for name in INTERVALS if any(flow.stalled == name for flow in flows)]
+    grid = _grid(flows, stalls)
+    if stalls:
+        grid.narrow = _grid(flows, stalls, merged=True)
+    return grid
+
+
+def _grid(flows: Sequence[FlowReport], stalls: Sequence[str], merged: bool = False) -> Grid:
+    """One table; ``merged``: the interval that stalled and its length are in one column."""
     columns = [column for column, _ in _BEFORE]
     cells = [[_cell(text(flow)) for flow in flows] for _, text in _BEFORE]
+    if merged:
+        columns = [column._replace(shrinks_to=column.shrinks_to and _ENDPOINT_NARROW) for column in columns]
+        at = [column.name for column in columns].index("stalled")
+        columns[at] = GridColumn("stalled", _merged_legend(stalls))
+        cells[at] = _stalls(flows)
     one_close = _one_close(flows)
     for name in INTERVALS:
         if one_close and name in _CLOSES and name != one_close:
             continue
-        keep = 0 if name in stalls else _KEEP[name]
+        keep = 0 if name in stalls and not merged else _KEEP[name]
         columns.append(GridColumn(name, LEGENDS[name], right=True, keep=keep))
         cells.append(_lengths(flows, name))
     for column, text in _AFTER:
@@ -89,11 +104,25 @@ def flow_grid(flows: Sequence[FlowReport]) -> Grid:
     marks: dict[tuple[int, str], str] = {}
     for row, flow in enumerate(flows):
         if flow.stalled is not None:
-            marks[row, flow.stalled] = BAD
+            marks[row, "stalled" if merged else flow.stalled] = BAD
         if flow.failed:
             marks[row, "outcome"] = WARN
     rows = [list(row) for row in zip(*cells, strict=True)]
-    return Grid(columns, rows, marks).without_empty()
+    remark = _CLOCK_REMARK if any(CLOCK_SET in cell for row in rows for cell in row) else ""
+    return Grid(columns, rows, marks, remark=remark).without_empty()
+
+
+def _stalls(flows: Sequence[FlowReport]) -> list[str]:
+    """``ch_sh   5026.3``: the interval that stalled and its length, each below the others."""
+    digits = decimals([ns for flow in flows if (ns := flow.stalled_ns) is not None])
+    found = [(flow.stalled or "", _length(flow, flow.stalled or "", digits)) for flow in flows]
+    names = max(len(name) for name, _ in found)
+    lengths = max(len(length) for name, length in found if name)
+    return [f"{name:{names}}  {length:>{lengths}}" if name else ABSENT for name, length in found]
+
+
+def _merged_legend(stalls: Sequence[str]) -> str:
+    return "which step, and how long it took: " + ", ".join(f"{name} is {LEGENDS[name]}" for name in stalls)
 
 
 _CLOSES: Final = ("ch_fin", "ch_close")
@@ -122,10 +151,28 @@ def _closed(flow: FlowReport, name: str) -> int | None:
 def _lengths(flows: Sequence[FlowReport], name: str) -> list[str]:
     values = [(_closed(flow, name), flow.open_ns.get(name)) for flow in flows]
     digits = decimals([ns for pair in values for ns in pair if ns is not None])
-    return [
-        milliseconds(reached if closed is None else closed, digits, closed is None and reached is not None)
-        for closed, reached in values
-    ]
+    return [_length(flow, name, digits) for flow in flows]
+
+
+CLOCK_SET: Final = "clock set"
+"""Instead of a length in which the capture's clock was set: the number would be read as one."""
+_CLOCK_REMARK: Final = f"{CLOCK_SET}: the capture's clock was set meanwhile, so how long it took is not known."
+
+
+def _length(flow: FlowReport, name: str, digits: int) -> str:
+    closed, reached = _closed(flow, name), flow.open_ns.get(name)
+    length = reached if closed is None else closed
+    if length is not None and _is_of_the_clock(flow, name, length):
+        return CLOCK_SET
+    return milliseconds(length, digits, closed is None and reached is not None)
+
+
+def _is_of_the_clock(flow: FlowReport, name: str, length: int) -> bool:
+    """Whether the clock was set within this interval: it stalled for that, it lasted as long as one that did, or it
+    ended long before it began, as no order of packets makes it."""
+    if flow.reason == "clock_step" and flow.stalled_ns is not None:
+        return name == flow.stalled or length >= flow.stalled_ns
+    return length < -SECOND and name not in _CLOSES
 
 
 def _cell(text: str | None) -> str:

@@ -22,6 +22,10 @@ WARN: Final = "warn"
 """The outcome of a failed flow."""
 
 
+IMPORTANT: Final = 3
+"""A column that is kept this long is missed when it goes: see `Grid.narrow`."""
+
+
 class GridColumn(NamedTuple):
     """One column of a table."""
 
@@ -49,6 +53,7 @@ class Grid:
         rows: Sequence[Sequence[str]],
         marks: Mapping[tuple[int, str], str] | None = None,
         left_out: Sequence[str] = (),
+        remark: str = "",
     ) -> None:
         self.columns = columns
         self.rows = rows
@@ -56,6 +61,12 @@ class Grid:
         """The cells that stand out, by row and column name."""
         self.left_out = left_out
         """The names of the columns that did not fit."""
+        self.remark = remark
+        """What is to be known of its cells, in a sentence; may be empty."""
+        self.whole_width = 0
+        """Where columns did not fit: how wide the table is with them."""
+        self.narrow: Grid | None = None
+        """The same rows in other columns, for a width at which an important one would have to go."""
 
     def without_empty(self) -> "Grid":
         """The grid without the columns that say nothing in any row."""
@@ -71,9 +82,21 @@ class Grid:
 
         Columns go, the least important first, until the others fit with their texts as short as they may be; what
         room is then left is given to columns that fit after all, the most important first, and then to the texts.
+        Where an important one would have to go, the `narrow` grid takes the place of this one.
         """
         if width is None or not self.rows:
             return self
+        fitted, fits = self._fitted(width, overhead)
+        if self.narrow is not None:
+            important = {column.name for column in self.columns if column.keep <= IMPORTANT}
+            if not fits or important.intersection(fitted.left_out):
+                fitted, _ = self.narrow._fitted(width, overhead)
+        if fitted.left_out:
+            fitted.whole_width = overhead(len(self.columns)) + sum(map(self._width, range(len(self.columns))))
+        return fitted
+
+    def _fitted(self, width: int, overhead: Callable[[int], int]) -> "tuple[Grid, bool]":
+        """The grid without the columns that go, and whether the others fit."""
         natural = [self._width(index) for index in range(len(self.columns))]
         limits = [self._least(index, wide) for index, wide in enumerate(natural)]
 
@@ -89,12 +112,14 @@ class Grid:
                 kept = sorted([*kept, index])
                 left_out.remove(index)
         room = spare(kept)
+        fits = room >= 0
         for index in kept:
             more = max(min(natural[index] - limits[index], room), 0)
             limits[index] += more
             room -= more
         rows = [[self._shown(cell, index, limits[index]) for index, cell in enumerate(row)] for row in self.rows]
-        return Grid(self.columns, rows, self.marks)._only(kept, [self.columns[index].name for index in left_out])
+        grid = Grid(self.columns, rows, self.marks, remark=self.remark)
+        return grid._only(kept, [self.columns[index].name for index in left_out]), fits
 
     def _shown(self, cell: str, index: int, limit: int) -> str:
         return shorten(cell, limit) if self.columns[index].shrinks_to else cell
@@ -118,12 +143,15 @@ class Grid:
         return self._only([*order[:behind], *moved, *order[behind:]], self.left_out)
 
     def _only(self, kept: Sequence[int], left_out: Sequence[str]) -> "Grid":
-        return Grid(
+        made = Grid(
             [self.columns[index] for index in kept],
             [[row[index] for index in kept] for row in self.rows],
             self.marks,
             left_out,
+            self.remark,
         )
+        made.narrow = self.narrow
+        return made
 
 
 def plain(text: str) -> str:

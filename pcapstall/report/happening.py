@@ -75,6 +75,10 @@ def what_happened(flow: FlowReport) -> str:
         outcome = flow.tls_outcome if flow.tls_outcome in _FAILED else flow.tcp_outcome
         said = _FAILED.get(outcome, "the connection of {client} to {server} failed").format(**names)
         return said + _alert(flow) + _cause(flow)
+    if flow.reason == "clock_step":
+        seems = "seems to have been" if flow.confidence == "low" else "was"
+        whose = f"{flow.stalled} of {flow.client} to {flow.server}"
+        return f"the capture's clock {seems} set during the {whose}: the {format_span(length)} did not go by{_cause(flow)}"
     templates = _STALLED[flow.stalled]
     if flow.stalled == "ack_ch" and flow.side == "client":
         templates = _CLIENT_SILENT

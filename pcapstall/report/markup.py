@@ -34,7 +34,7 @@ def report_lines(report: Report, options: RenderOptions, markup: Markup) -> Iter
     escape = markup.escape
     yield f"{markup.strong}{escape(prose.headline(report, flows))}{markup.strong}"
     yield ""
-    for fact in prose.what_was_read(report):
+    for fact in prose.read_before(report):
         yield f"{markup.bullet} {escape(fact)}"
     if flows:
         grid = flow_grid.flow_grid(flows)
@@ -44,6 +44,11 @@ def report_lines(report: Report, options: RenderOptions, markup: Markup) -> Iter
         yield escape(legend(grid))
     yield from _paragraph(escape(prose.healthy_line(report, bool(flows))))
     yield from _stories(flows, report, options, markup)
+    after = prose.read_after(report)
+    if after:
+        yield ""
+        for fact in after:
+            yield f"{markup.bullet} {escape(fact)}"
 
 
 def _stories(flows: Sequence[FlowReport], report: Report, options: RenderOptions, markup: Markup) -> Iterator[str]:

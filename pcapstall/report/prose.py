@@ -27,6 +27,8 @@ POINTS: Final = {
     "unknown": "capture point unknown",
 }
 """Where a capture was taken, in words."""
+DOUBTS_FIRST: Final = 4
+"""So many lines of what to mistrust stand before a table; more would hide it."""
 _HEALTHY_INTERVALS: Final = ("syn_synack", "ack_ch", "ch_ack", "ch_sh")
 
 
@@ -135,10 +137,34 @@ def _waiting(report: Report, flows: Sequence[FlowReport]) -> int:
 
 def what_was_read(report: Report) -> list[str]:
     """One line for the captures and one for each strace and log; then what to mistrust and all warnings."""
-    lines = [_captures_line(report), *map(_strace_line, report.straces)]
-    for log in report.logs:
-        lines += log_lines(log)
-    lines.extend(map(warning, report.warnings))
+    return [_captures_line(report), *_texts_read(report), *_mistrusted(report)]
+
+
+def read_before(report: Report) -> list[str]:
+    """What has to be known before a table is looked at: a line of the captures, and the first things to mistrust."""
+    mistrusted = _mistrusted(report)
+    first = mistrusted[: _first(mistrusted)]
+    more = len(mistrusted) - len(first)
+    return [_captures_line(report), *first, *([warning(f"{more} more to be mistrusted are told last")] if more else [])]
+
+
+def read_after(report: Report) -> list[str]:
+    """The rest of `what_was_read`, which is told last: straces and logs, and what else to mistrust."""
+    mistrusted = _mistrusted(report)
+    return [*_texts_read(report), *mistrusted[_first(mistrusted) :]]
+
+
+def _first(mistrusted: Sequence[str]) -> int:
+    """How many are told before a table: all, unless they would hide it."""
+    return len(mistrusted) if len(mistrusted) <= DOUBTS_FIRST else DOUBTS_FIRST - 1
+
+
+def _texts_read(report: Report) -> list[str]:
+    return [*map(_strace_line, report.straces), *(line for log in report.logs for line in log_lines(log))]
+
+
+def _mistrusted(report: Report) -> list[str]:
+    lines = list(map(warning, report.warnings))
     for capture in report.captures:
         lines.extend(_doubts(capture))
         lines.extend(warning(f"{capture.file}: {text}") for text in capture.warnings)

@@ -80,9 +80,6 @@ def _markup(
     escape = markup.escape
     yield f"{markup.strong}{escape(headline(timeline))}{markup.strong}"
     yield ""
-    for fact in _about(timeline):
-        yield f"{markup.bullet} {escape(fact)}"
-    yield ""
     yield from head()
     for texts in cells(timeline):
         yield row([escape(text) for text in texts])
@@ -95,6 +92,9 @@ def _markup(
         yield ""
         for line in lines:
             yield f"{markup.bullet} {escape(line)}"
+    yield ""
+    for fact in _about(timeline):
+        yield f"{markup.bullet} {escape(fact)}"
 
 
 def _markdown(timeline: Timeline, _options: RenderOptions) -> Iterator[str]:

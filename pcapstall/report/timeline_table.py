@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pcapstall.report import prose
-from pcapstall.report.facts import is_warning
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.timeline import Timeline
 from pcapstall.report.timeline_cells import NAMES, RIGHT, UNTIMED_TITLE, cells, headline, legend, untimed
@@ -23,6 +22,7 @@ from pcapstall.report.to_table import (
     YELLOW,
     draw,
     drawn_width,
+    fact_lines,
     paint,
     wrap,
 )
@@ -60,9 +60,7 @@ def table_lines(timeline: Timeline, options: RenderOptions) -> Iterator[str]:
         for line in lines:
             yield from wrap(f"- {printable(line)}", width, "  ")
     yield ""
-    for fact in [*timeline.notices, *prose.what_was_read(timeline.report)]:
-        for line in wrap(printable(fact), width, "  "):
-            yield paint(line, YELLOW if is_warning(fact) else "", options)
+    yield from fact_lines([*timeline.notices, *prose.what_was_read(timeline.report)], options._replace(width=width))
 
 
 def _picture(timeline: Timeline, options: RenderOptions, width: int) -> Iterator[str]:

@@ -60,10 +60,7 @@ def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) 
     answer = RED if report.totals.stalled else YELLOW if worry else GREEN
     for line in wrap(printable(prose.headline(report, flows)), options.width):
         yield paint(line, answer, options)
-    for fact in prose.what_was_read(report):
-        color = YELLOW if is_warning(fact) else ""
-        for line in wrap(printable(fact), options.width, "  "):
-            yield paint(line, color, options)
+    yield from fact_lines(prose.read_before(report), options)
     if flows:
         yield ""
         grid = flow_grid.flow_grid(flows)
@@ -81,6 +78,17 @@ def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) 
     if untold:
         yield ""
         yield from wrap(untold, options.width)
+    after = prose.read_after(report)
+    if after:
+        yield ""
+        yield from fact_lines(after, options)
+
+
+def fact_lines(facts: Sequence[str], options: RenderOptions) -> Iterator[str]:
+    """What was read, and what is to be mistrusted, a sentence a line."""
+    for fact in facts:
+        for line in wrap(printable(fact), options.width, "  "):
+            yield paint(line, YELLOW if is_warning(fact) else "", options)
 
 
 def story_lines(story: stories.Story, options: RenderOptions) -> Iterator[str]:
@@ -153,10 +161,15 @@ def drawn_lines(grid: Grid, options: RenderOptions) -> list[str]:
 def legend(grid: Grid) -> str:
     """What the columns mean that do not say so themselves, and which were left out; empty when all is clear."""
     meanings = [f"{column.name}: {column.legend}" for column in grid.columns if column.legend]
-    said = f"Times in ms. {'; '.join(meanings)}." if meanings else ""
+    said = [f"Times in ms. {'; '.join(meanings)}."] if meanings else []
+    if grid.remark:
+        said.append(grid.remark)
     if grid.left_out:
-        said += f" No room for {', '.join(grid.left_out)}."
-    return said.strip()
+        said.append(
+            f"No room for {', '.join(grid.left_out)} (with them it is {grid.whole_width} columns wide:"
+            f" COLUMNS={grid.whole_width} pcapstall ... | less -S)."
+        )
+    return " ".join(said)
 
 
 def draw(headers: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequence[str], style: str) -> str:

@@ -3,10 +3,11 @@ from factories import alerted, flow, healthy, refused, silent_client, slow_serve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapstall.core.times import MS, US
-from pcapstall.report.flow_grid import LEGENDS, flow_grid, outcome_of
-from pcapstall.report.grid import Grid, GridColumn, decimals, milliseconds, plain
+from pcapstall.core.times import MS, SECOND, US
+from pcapstall.report.flow_grid import CLOCK_SET, LEGENDS, flow_grid, outcome_of
+from pcapstall.report.grid import BAD, Grid, GridColumn, decimals, milliseconds, plain
 from pcapstall.report.model import INTERVALS
+from pcapstall.report.to_table import legend
 
 
 def names(grid):
@@ -89,8 +90,51 @@ def test_every_interval_has_a_legend():
 @pytest.mark.parametrize("width", [10, 40, 60, 80, 100, 120, 200])
 def test_the_interval_that_stalled_is_never_left_out(width):
     grid = flow_grid([silent_client(), slow_server()]).fitted(width, lambda columns: 2 * (columns - 1))
-    assert {"#", "client", "ack_ch", "ch_sh"} <= set(names(grid))
+    assert {"#", "client", "cause"} <= set(names(grid))
+    if column(grid, "stalled") != ["ack_ch", "ch_sh"]:
+        assert column(grid, "stalled") == ["ack_ch  52091.2", "ch_sh   >4500.0"]
+    else:
+        assert {"ack_ch", "ch_sh"} <= set(names(grid))
     assert set(names(grid)) | set(grid.left_out) == set(names(flow_grid([silent_client(), slow_server()])))
+
+
+def test_columns_of_several_stalls_do_not_push_the_cause_out():
+    stalled = [
+        slow_server(at)._replace(stalled=name, intervals_ns={}, open_ns={name: at * SECOND})
+        for at, name in enumerate(("syn_synack", "ch_ack", "ch_sh", "sh_cfin"), 1)
+    ]
+    grid = flow_grid(stalled).fitted(80, lambda columns: 2 * (columns - 1))
+    assert names(grid)[:5] == ["#", "client", "server", "stalled", "cause"]
+    assert column(grid, "stalled") == [
+        "syn_synack  >1000.0",
+        "ch_ack      >2000.0",
+        "ch_sh       >3000.0",
+        "sh_cfin     >4000.0",
+    ]
+    assert [grid.marks[row, "stalled"] for row in range(4)] == [BAD] * 4
+    assert "ch_sh is ClientHello to ServerHello" in legend(grid)
+
+
+def test_what_was_left_out_is_named_with_the_width_that_shows_it():
+    whole = flow_grid([silent_client(), slow_server()])
+    fitted = whole.fitted(80, lambda columns: 2 * (columns - 1))
+    assert f"No room for {', '.join(fitted.left_out)} (" in legend(fitted)
+    assert f"COLUMNS={fitted.whole_width} " in legend(fitted)
+    assert not whole.fitted(fitted.whole_width, lambda columns: 2 * (columns - 1)).left_out
+
+
+def test_a_length_in_which_the_clock_was_set_is_no_number():
+    stepped = slow_server(1)._replace(
+        cause="capture", reason="clock_step", intervals_ns={"ch_sh": 3_600 * SECOND, "sh_cfin": 5 * MS,
+        "ch_fin": 3_601 * SECOND, "ch_ack": 26 * MS}, open_ns={},
+    )  # fmt: skip
+    back = flow(2, intervals={"ch_sh": -3_600 * SECOND, "sh_cfin": 6 * MS, "ch_fin": 40 * MS})
+    grid = flow_grid([stepped, back])
+    assert column(grid, "ch_sh") == [CLOCK_SET, CLOCK_SET]
+    assert column(grid, "ch_fin")[0] == CLOCK_SET
+    assert column(grid, "sh_cfin") == ["5.0", "6.0"]
+    assert "clock set: the capture's clock was set meanwhile" in legend(grid)
+    assert "clock" not in legend(flow_grid([slow_server()]))
 
 
 def test_columns_go_in_the_order_of_their_importance():
@@ -102,9 +146,8 @@ def test_columns_go_in_the_order_of_their_importance():
             gone.append(left_out)
     importance = {column.name: column.keep for column in whole.columns}
     assert importance[gone[0][0]] == max(importance.values())
-    assert all(importance[name] > 0 for left_out in gone for name in left_out)
-    assert gone[-1][-1] == "server" or "server" not in gone[-1]
-    assert all("server" not in left_out or "cause" in left_out for left_out in gone)
+    assert not any({"#", "client", "cause"}.intersection(left_out) for left_out in gone)
+    assert all("server" not in left_out or {"outcome", "confidence", "ch_sh"} <= set(left_out) for left_out in gone)
 
 
 def test_texts_are_shortened_before_columns_go_and_only_as_far_as_needed():

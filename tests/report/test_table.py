@@ -276,7 +276,7 @@ def test_an_open_stall_says_how_it_ended():
     assert "after 4.5 s; then the client reset the connection (" in said(closed)
 
 
-def test_what_was_read_is_said_with_what_to_mistrust():
+def test_what_was_read_and_what_to_mistrust_is_said_before_the_table_and_the_straces_last():
     made = report(
         [silent_client()],
         captures=[
@@ -288,21 +288,36 @@ def test_what_was_read_is_said_with_what_to_mistrust():
             strace(file="x.strace", label="outbound", processes=[ProcessReport(1, None, [])], clock_offset_ns=None),
         ],
     )
-    assert rendered(made).splitlines()[1:8] == [
+    lines = rendered(made).splitlines()
+    assert lines[1:6] == [
         (
             "Read client.pcap, b.pcap: 824 packets (820 TCP), 1 flow, 62.2 s from 2021-05-19 18:49:02.123456 UTC,"
             " EN10MB, LINUX_SLL2, captured at the client."
         ),
-        (
-            "Read client.strace: 3734 lines (2 not understood), process 30033 is the client of flow 6, 1 socket"
-            " matched no flow, its clock is 1.5 s ahead, give or take 120 us."
-        ),
-        "Read x.strace (outbound): 3734 lines (2 not understood), no socket of it is a flow of the capture.",
         "client.pcap: to be read with care: clock steps",
         "client.pcap: 3 packets dropped by the capturing host",
         "client.pcap: 2 packets malformed (bad IP length 2)",
         "Warning: client.pcap: cut off at frame 412",
     ]
+    assert lines[6] == ""
+    assert lines[-3:] == [
+        "",
+        (
+            "Read client.strace: 3734 lines (2 not understood), process 30033 is the client of flow 6, 1 socket"
+            " matched no flow, its clock is 1.5 s ahead, give or take 120 us."
+        ),
+        "Read x.strace (outbound): 3734 lines (2 not understood), no socket of it is a flow of the capture.",
+    ]
+
+
+@pytest.mark.parametrize("wanted", ["table", "markdown", "jira"])
+def test_many_warnings_do_not_hide_the_table(wanted):
+    ring = [capture(file=f"ring{at:02}.pcap", warnings=["cut off at frame 412"]) for at in range(20)]
+    page = rendered(report([silent_client()], captures=ring), wanted)
+    before = page[: page.index("synack_ack")]
+    assert before.count("cut off at frame 412") == 3
+    assert "17 more to be mistrusted are told last" in before
+    assert page.count("cut off at frame 412") == 20
 
 
 def test_many_captures_are_counted():
