@@ -80,7 +80,7 @@ def command(
         from pcapstall.report import to_parquet
 
         if output in (None, destination.STDOUT):
-            to_parquet.check(terminal.width_of(destination.standard_output()) is not None)
+            to_parquet.check(destination.standard_output().isatty())
         else:
             to_parquet.check(False)
     keep = options.chosen_filter(filter_text)
@@ -132,7 +132,7 @@ def command(
 def _close(totals: Totals, output: str | None) -> None:
     """On a terminal the last line says what came of it; standard error says it when the report went into a file."""
     out = sys.stderr if output not in (None, destination.STDOUT) else sys.stdout
-    width = terminal.width_of(out) if out is not None else None
+    width = terminal.width_of(out) if out is not None and out.isatty() else None
     if width is None:
         return
     from pcapstall.report.prose import closing_line  # not in a pipe

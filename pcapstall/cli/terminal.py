@@ -22,8 +22,14 @@ _CLEAR_LINE: Final = "\r\x1b[K"
 
 
 def width_of(out: TextIO) -> int | None:
-    """Columns of the terminal that ``out`` is; None when it is none."""
-    return _columns() if out.isatty() else None
+    """Columns of the terminal that ``out`` is. Where it is none: what COLUMNS asks for, as with git and ls, else None.
+
+    Shells keep COLUMNS to themselves: it is in the environment only where somebody put it there.
+    """
+    if out.isatty():
+        return _columns()
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) or None if asked.isascii() and asked.isdecimal() and len(asked) < 6 else None
 
 
 def _columns() -> int:

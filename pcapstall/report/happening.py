@@ -78,7 +78,8 @@ def what_happened(flow: FlowReport) -> str:
     if flow.reason == "clock_step":
         seems = "seems to have been" if flow.confidence == "low" else "was"
         whose = f"{flow.stalled} of {flow.client} to {flow.server}"
-        return f"the capture's clock {seems} set during the {whose}: the {format_span(length)} did not go by{_cause(flow)}"
+        went_by = f"the {format_span(length)} did not go by"
+        return f"the capture's clock {seems} set during the {whose}: {went_by}{_cause(flow)}"
     templates = _STALLED[flow.stalled]
     if flow.stalled == "ack_ch" and flow.side == "client":
         templates = _CLIENT_SILENT

@@ -43,9 +43,23 @@ class TestWidth:
         assert len(shown.splitlines()) > 10
 
     def test_a_pipe_has_no_width(self) -> None:
-        narrow, wide = (run("report", LOST, COLUMNS=columns).stdout for columns in ("40", "200"))
-        assert narrow == wide
+        wide = run("report", LOST).stdout
         assert max(len(line) for line in wide.splitlines()) > 120
+        for unset in ("", "0", "-80", "many", "\u0668\u0660", "9" * 20):
+            assert run("report", LOST, COLUMNS=unset).stdout == wide
+
+    @pytest.mark.parametrize("columns", [60, 100])
+    def test_but_the_one_that_is_asked_for(self, columns: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.chdir(Path(LOST).parent)
+        shown = run("report", "capture.pcap", COLUMNS=str(columns)).stdout.decode()
+        assert columns - 12 < max(map(len, shown.splitlines())) <= columns
+        assert "others of" not in shown, "still no terminal"
+        assert run("report", "capture.pcap", "-o", str(tmp_path / "report.txt"), COLUMNS=str(columns)).returncode == 0
+        assert (tmp_path / "report.txt").read_text() == shown
+
+    @pytest.mark.parametrize("wanted", ["json", "csv", "markdown", "parquet"])
+    def test_data_has_none(self, wanted: str) -> None:
+        assert run("report", LOST, "-f", wanted, COLUMNS="60").stdout == run("report", LOST, "-f", wanted).stdout != b""
 
 
 class TestClosingLine:
