@@ -1,11 +1,12 @@
 """Connections that lost a race: several addresses were tried and another one connected first (RFC 8305).
 
-Such a SYN was given up, not filtered. Only times and endpoints are compared; names are not known here.
+Such a SYN was given up, not filtered. Only times and endpoints are compared; names are not known here. Compiled, since
+every connection of the capture is looked at as soon as one has failed.
 """
 
-from bisect import bisect_left
-from operator import attrgetter
 from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.diagnose.connections import Connection
 from pcapstall.diagnose.intervals import FIRST_RETRY_NS
@@ -15,54 +16,106 @@ from pcapstall.flows.flow import Flow
 START_WITHIN_NS: Final = 2_000_000_000
 """RFC 8305 section 5 lets the next attempt start within 2 s of the one before."""
 V4_KEY_LEN: Final = 12
-V6_KEY_LEN: Final = 36
-_SYN_NS: Final = attrgetter("syn_ns")
+_V4: Final = b"4"
+_V6: Final = b"6"
+_SPAN_BITS: Final = 30
+"""Connections are sorted into spans of so many bits of nanoseconds, about a second."""
 
 
 class Races:
-    """Finds the connection that won, if there is one."""
+    """Tells whether another connection won, of those that were known when this was made."""
 
     def __init__(self, knowledge: Knowledge) -> None:
-        self._of_client: dict[bytes, list[Connection]] = {}
-        """By server port and client address, in the order of their SYNs."""
-        self._of_family: dict[tuple[bytes, int], list[Connection]] = {}
-        """By server port and length of the key, in the same order."""
+        self._of_span: dict[int, list[Connection]] = {}
+        """By the span of their SYNs."""
+        self._by_client: dict[int, dict[bytes, list[Connection]]] = {}
+        """Of spans that were asked about: by server port and client address, and by server port and family. Few are
+        asked about, and to sort a connection in so takes longer than to have followed it."""
+        last_span: i64 = 0
+        found: list[Connection] | None = None
         for connection in knowledge.all_connections():
-            if connection.connected:
-                key = connection.key
-                self._of_client.setdefault(key[-2:] + client_address(key), []).append(connection)
-                self._of_family.setdefault((key[-2:], len(key)), []).append(connection)
-        for attempts in (*self._of_client.values(), *self._of_family.values()):
-            attempts.sort(key=_SYN_NS)
+            if not connection.connected:
+                continue
+            span: i64 = connection.syn_ns >> _SPAN_BITS
+            if found is None or span != last_span:
+                last_span = span
+                found = self._of_span.get(span)
+                if found is None:
+                    found = []
+                    self._of_span[span] = found
+            found.append(connection)
 
-    def winner(self, flow: Flow) -> Connection | None:
-        """The connection that won against ``flow``, which never connected.
+    def is_lost_by(self, flow: Flow) -> bool:
+        """Whether another connection won against ``flow``, which never connected.
 
         It goes from the same client (or one of the other address family, where a host cannot be told by its address)
         to the same port of another address, began at nearly the same time, and was connected when this one was given
         up: no SYN came after that, though the time for one passed.
         """
         if flow.syn_ref == 0 or flow.ack_ref != 0:
-            return None
+            return False
         key = client_key(flow)
-        own = self._of_client.get(key[-2:] + client_address(key), [])
-        others = self._of_family.get((key[-2:], V6_KEY_LEN if len(key) == V4_KEY_LEN else V4_KEY_LEN), [])
-        return _winner(flow, own) or _winner(flow, others)
+        family = _V4
+        if len(key) == V4_KEY_LEN:
+            family = _V6
+        port = key[len(key) - 2 :]
+        span: i64 = (flow.syn_ns - START_WITHIN_NS) >> _SPAN_BITS
+        last_span: i64 = (flow.syn_ns + START_WITHIN_NS) >> _SPAN_BITS
+        while span <= last_span:
+            by_client = self._within(span)
+            if by_client is not None:
+                if _has_winner(flow, by_client.get(port + client_address(key))):
+                    return True
+                if _has_winner(flow, by_client.get(port + family)):
+                    return True
+            span += 1
+        return False
+
+    def _within(self, span: i64) -> dict[bytes, list[Connection]] | None:
+        """What began within ``span``, as `_by_client` has it; None when nothing did."""
+        known = self._by_client.get(span)
+        if known is not None:
+            return known
+        connections = self._of_span.get(span)
+        if connections is None:
+            return None
+        known = {}
+        for connection in connections:
+            key = connection.key
+            family = _V6
+            if len(key) == V4_KEY_LEN:
+                family = _V4
+            port = key[len(key) - 2 :]
+            _put(known, port + client_address(key), connection)
+            _put(known, port + family, connection)
+        self._by_client[span] = known
+        return known
 
 
-def _winner(flow: Flow, attempts: list[Connection]) -> Connection | None:
-    """The first of ``attempts``, in the order of their SYNs, that won against ``flow``."""
-    hosts = client_key(flow)[:-4]
+def _put(known: dict[bytes, list[Connection]], name: bytes, connection: Connection) -> None:
+    found = known.get(name)
+    if found is None:
+        known[name] = [connection]
+    else:
+        found.append(connection)
+
+
+def _has_winner(flow: Flow, attempts: list[Connection] | None) -> bool:
+    """Whether one of ``attempts`` won against ``flow``."""
+    if attempts is None:
+        return False
+    hosts_len: i64 = len(flow.key) - 4
+    hosts = client_key(flow)[:hosts_len]
     client = flow.client()
-    given_up_ns = flow.last_ns + (flow.last_ns - flow.syn_ns) + FIRST_RETRY_NS
-    if client.rst_ref:
+    reset: bool = client.rst_ref != 0
+    given_up_ns: i64 = flow.last_ns + (flow.last_ns - flow.syn_ns) + FIRST_RETRY_NS
+    if reset:
         given_up_ns = client.rst_ns
-    for at in range(bisect_left(attempts, flow.syn_ns - START_WITHIN_NS, key=_SYN_NS), len(attempts)):
-        connection = attempts[at]
-        if connection.syn_ns > flow.syn_ns + START_WITHIN_NS:
-            break
-        if connection.key[:-4] == hosts:
+    earliest_ns: i64 = flow.syn_ns - START_WITHIN_NS
+    latest_ns: i64 = flow.syn_ns + START_WITHIN_NS
+    for connection in attempts:
+        if connection.syn_ns < earliest_ns or connection.syn_ns > latest_ns or connection.ack_ns > given_up_ns:
             continue
-        if connection.ack_ns <= given_up_ns and (client.rst_ref or flow.last_ns <= connection.ack_ns):
-            return connection
-    return None
+        if (reset or flow.last_ns <= connection.ack_ns) and connection.key[: len(connection.key) - 4] != hosts:
+            return True
+    return False

@@ -185,7 +185,7 @@ class Findings:
         intervals.measure(flow, collector.watched(flow))
         outcome.judge(flow, intervals)
         outcome.look_for_early_data(flow)
-        if not flow.ack_ref and self._races.winner(flow) is not None:
+        if not flow.ack_ref and self._races.is_lost_by(flow):
             outcome.lost_race()
         stalled = intervals.judge(collector.thresholds, collector.knowledge.pair_of(flow).rtt_ns())
         if stalled and (not can_stall(outcome) or outcome.tcp == RACED):

@@ -81,7 +81,7 @@ class WatchVerdicts:
         if self._races is None:
             meet_all()
             self._races = Races(self._knowledge)
-        return self._races.winner(flow) is not None
+        return self._races.is_lost_by(flow)
 
     def tell(self, kind: str, ns: int, flow: Flow, intervals: Intervals, outcome: Outcome, gone: str | None) -> bool:
         """Something happened at ``ns``; what stalled, if anything, is `Intervals.stalled`. Whether it was told.
