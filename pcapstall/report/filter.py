@@ -4,7 +4,6 @@
 with everything but null; an open interval is only known to have lasted at least so long. Tokens are in `expression`.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic
 
@@ -23,6 +22,7 @@ from pcapstall.report.columns import (
 from pcapstall.report.expression import DURATION as DURATION_TOKEN
 from pcapstall.report.expression import END, NUMBER, OPERATOR, STRING, WORD, Token, Tokens, did_you_mean
 from pcapstall.report.matchers import COMPARE, Test, endpoint_is, length_is, texts_are
+from pcapstall.report.patterns import PatternError, searcher
 
 _OPERATORS: Final = {
     DURATION: ("=", "!=", "<", "<=", ">", ">=", "in"),
@@ -178,12 +178,10 @@ class _Parser(Generic[FlowT]):
 
     def pattern(self, token: Token, operator: str) -> Test:
         try:
-            search = re.compile(token.text, re.IGNORECASE).search
-        except (re.error, ValueError) as error:  # ValueError: flags that contradict each other
-            self.tokens.fail(token, f"not a regular expression: {error}")
-        except (OverflowError, RecursionError):
-            self.tokens.fail(token, "this regular expression is too large")
-        return texts_are(lambda text: search(text) is not None, operator == "!~")
+            search = searcher(token.text)
+        except PatternError as error:
+            self.tokens.fail(token, str(error))
+        return texts_are(search, operator == "!~")
 
 
 def _duration(tokens: Tokens, token: Token, name: str, column: Column[Any], operator: str) -> Test:
