@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from pcapstall.core.compression import compression_of
 from pcapstall.core.errors import InputError
 from pcapstall.pipeline.tshark_capture import Question, TsharkRun
 from pcapstall.pipeline.tshark_messages import Fragments
@@ -47,6 +48,10 @@ DECODE_AS: Final = ("udp.port==8472,vxlan",)
 SILENCE_S: Final = 30.0
 """How long tshark may print nothing, and besides a second for every so many bytes of the file."""
 BYTES_A_SECOND: Final = 2_000_000
+RECORD_MIN_LEN: Final = 4
+"""No capture format has shorter records of packets."""
+DEFLATE_MAX: Final = 1032
+"""So many times as much fits into a compressed file."""
 _AT_ONCE: Final = 2000
 """Frames, and streams, in one filter: it is looked through for every packet."""
 
@@ -100,13 +105,19 @@ class SecondOpinion:
         return streams.flows()
 
     def _ask(self, path: str, question: Question, take: Callable[[Any], None]) -> str:
-        silence_s = self._silence_s
+        silence_s, size = self._silence_s, _size(path)
         if silence_s is None:
-            silence_s = SILENCE_S + _size(path) / BYTES_A_SECOND
+            silence_s = SILENCE_S + size / BYTES_A_SECOND
         run = TsharkRun(self._tshark, path, question, silence_s)
+        frames_max = _frames_max(path, size)
+        latest = 0
 
         def take_or_say(packet: Any) -> None:
+            nonlocal latest
             try:
+                before, latest = latest, int(packet.number)
+                if not before < latest <= frames_max:
+                    raise TsharkError(f"{path}: tshark {self.version} shows packets that are not in the file")
                 take(packet)
             except (AttributeError, LookupError, TypeError, ValueError) as error:
                 raise TsharkError(
@@ -122,6 +133,16 @@ def _size(path: str) -> int:
         return os.path.getsize(path)
     except OSError as error:
         raise InputError(path, error.strerror or "cannot be read") from error
+
+
+def _frames_max(path: str, size: int) -> int:
+    """No more packets than this can be in the file of ``size`` bytes: what is kept of them has a bound."""
+    try:
+        with open(path, "rb") as file:
+            compressed = compression_of(file.read(16)) is not None
+    except OSError as error:
+        raise InputError(path, error.strerror or "cannot be read") from error
+    return size // RECORD_MIN_LEN * (DEFLATE_MAX if compressed else 1)
 
 
 def _late_filters(streams: Streams) -> list[str]:

@@ -1,11 +1,12 @@
 """Runs tshark over a capture through pyshark, and turns everything that can go wrong with that into one sentence.
 
-pyshark is imported here and nowhere else, and this module only by what asks for a second opinion. The event loop is
-our own and closed again, tshark never outlives it. What the packets mean is not known here.
+pyshark is imported here and in `tshark_pdml`, and these only by what asks for a second opinion. The event loop is our
+own and closed again, tshark never outlives it. What the packets mean is not known here.
 """
 
 import asyncio
 import contextlib
+import os
 import re
 import signal
 import threading
@@ -15,22 +16,17 @@ from typing import Any, Final
 
 import pyshark
 from pyshark.capture.capture import TSharkCrashException
-from pyshark.tshark.output_parser.tshark_xml import TsharkXmlParser
 
 from pcapstall.core.counts import several
+from pcapstall.pipeline.tshark_pdml import JunkError, Pdml, SilenceError
 from pcapstall.pipeline.tshark_program import Tshark, TsharkError
 
 _DAMAGED: Final = re.compile(r"cut short|damaged|corrupt", re.IGNORECASE)
 _NO_COMPLAINT: Final = re.compile(r"Running as user .* could be dangerous|^\s*$")
-_PDML_START: Final = b"<?xml"
-_PACKET_MAX: Final = 16 << 20
-"""More than this without the end of a packet is no output of tshark."""
 _STDERR_KEPT: Final = 8192
+_READ_AWAY_LEN: Final = 1 << 16
 _LAST_WORDS_S: Final = 2.0
 """How long to wait for what a killed tshark had printed, and for its end."""
-_GENERAL: Final = ("num", "len", "caplen", "timestamp")
-"""What pyshark itself reads of a packet."""
-
 _LEAKS: Final = (
     TSharkCrashException,
     SyntaxError,  # lxml.etree.XMLSyntaxError is one
@@ -44,54 +40,13 @@ _LEAKS: Final = (
 """What pyshark lets through when tshark's output is not what it expects."""
 
 
-class _SilenceError(Exception):
-    """tshark printed nothing for too long."""
-
-
-class _JunkError(Exception):
-    """What came is no PDML."""
-
-
-class _Pdml(TsharkXmlParser):  # type: ignore[misc]
-    """pyshark's reader of PDML with an end to its patience."""
-
-    def __init__(self, silence_s: float, fields: Sequence[str]) -> None:
-        super().__init__()
-        self._silence_s = silence_s
-        self._begun = False
-        self.cancelled = False
-        """Nothing is read any more: what was being waited for when that was said may have been over already."""
-        # A ClientHello has 200 lines of PDML, most of them leaves: `    <field name="tls.ciphersuite" .../>`.
-        wanted = b"|".join(re.escape(name).encode() for name in (*_GENERAL, *fields))
-        self._unwanted = re.compile(rb'^ *<field name="(?!(?:' + wanted + rb')")[^\n]*/>\n', re.MULTILINE)
-
-    async def get_packets_from_stream(self, stream: Any, existing_data: bytes, got_first_packet: bool = True) -> Any:
-        if self.cancelled:
-            raise asyncio.CancelledError
-        try:
-            async with asyncio.timeout(self._silence_s):
-                packet, data = await super().get_packets_from_stream(stream, existing_data, got_first_packet)
-        except TimeoutError:
-            raise _SilenceError from None
-        if not self._begun and len(data) >= len(_PDML_START):
-            self._begun = True
-            if not data.startswith(_PDML_START):
-                raise _JunkError
-        if packet is None and len(data) > _PACKET_MAX:
-            raise _JunkError
-        return packet, data
-
-    def _parse_single_packet(self, packet: bytes) -> Any:
-        return super()._parse_single_packet(self._unwanted.sub(b"", packet))
-
-
 class _Capture(pyshark.FileCapture):  # type: ignore[misc]
     """pyshark's FileCapture that lets tshark end by itself and remembers how it did."""
 
-    def __init__(self, path: str, tshark: str, parser: _Pdml, patience_s: float, **options: Any) -> None:
+    def __init__(self, path: str, tshark: str, parser: Pdml, patience_s: float, **options: Any) -> None:
         super().__init__(path, keep_packets=False, **options)
         self._tshark = tshark
-        self._parser = parser
+        self.parser = parser
         self._patience_s = patience_s
         self.returncode: int | None = None
         """How tshark ended; None when it was killed."""
@@ -104,14 +59,25 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
         # pyshark would first look into a config.ini in the working directory, whoever put it there.
         return self._tshark
 
-    def _setup_tshark_output_parser(self) -> _Pdml:
-        return self._parser
+    def _setup_tshark_output_parser(self) -> Pdml:
+        return self.parser
+
+    async def _get_tshark_process(self, packet_count: int | None = None, stdin: Any = None) -> Any:
+        # As pyshark does, but in a group of its own: a wrapper's tshark, too, is ended with it.
+        parameters = [self._tshark, "-l", "-n", "-T", "pdml", *self.get_parameters(packet_count=packet_count)]
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *parameters, stdin=stdin, stdout=pipe, stderr=pipe, start_new_session=True
+        )
+        self._create_stderr_handling_task(process.stderr)
+        self._created_new_process(parameters, process)
+        return process
 
     def _created_new_process(self, parameters: list[str], process: Any, process_name: str = "TShark") -> None:
         # pyshark would call it a crash when tshark is quick to say what is wrong.
         self._running_processes.add(process)
         self._started = True
-        if self._parser.cancelled:
+        if self.parser.cancelled:
             self.cancel()
 
     async def _handle_process_stderr_forever(self, stderr: Any) -> None:
@@ -123,7 +89,7 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
 
     def cancel(self) -> None:
         """Cancel whatever is being waited for, but not what tshark has to say to it."""
-        self._parser.cancelled = True
+        self.parser.cancelled = True
         if not self._started:
             # asyncio waits without end for a process whose start was cancelled before its pipes were open.
             return
@@ -137,14 +103,27 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
                 await asyncio.wait_for(process.wait(), self._patience_s)
         if process.returncode is None:
             self._killed = True
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
+            _kill_group(process.pid)
             with contextlib.suppress(TimeoutError):
                 # asyncio waits for the end of the pipes, too, and stops reading one that holds enough.
-                await asyncio.wait_for(process.stdout.read(), _LAST_WORDS_S)
+                await asyncio.wait_for(_read_away(process.stdout), _LAST_WORDS_S)
                 await asyncio.wait_for(process.wait(), _LAST_WORDS_S)
         elif not self._killed:
             self.returncode = process.returncode
+        if self._stderr_handling_tasks:
+            _, waiting = await asyncio.wait(self._stderr_handling_tasks, timeout=_LAST_WORDS_S)
+            if waiting:  # what tshark has started goes on without it
+                _kill_group(process.pid)
+
+
+def _kill_group(leader: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+async def _read_away(pipe: Any) -> None:
+    while await pipe.read(_READ_AWAY_LEN):
+        pass
 
 
 @contextlib.contextmanager
@@ -218,7 +197,7 @@ class TsharkRun:
         Whatever ``take`` raises, and Ctrl-C, comes through; tshark is gone by then.
         """
         count = 0
-        parser = _Pdml(self._silence_s, self._question.fields)
+        parser = Pdml(self._silence_s, self._question.fields)
         with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
             capture = self._open(parser, runner.get_loop())
             packets = iter(capture)
@@ -230,9 +209,9 @@ class TsharkRun:
                 finally:
                     packets.close()
                     capture.close()
-        self._judge_end(capture.returncode, capture.stderr.decode(errors="replace"), count)
+        self._judge_end(capture, count)
 
-    def _open(self, parser: _Pdml, loop: asyncio.AbstractEventLoop) -> _Capture:
+    def _open(self, parser: Pdml, loop: asyncio.AbstractEventLoop) -> _Capture:
         arguments = self._question.arguments()
         try:
             return _Capture(
@@ -244,9 +223,9 @@ class TsharkRun:
     def _next(self, packets: Iterator[Any], count: int) -> Any:
         try:
             return next(packets, None)
-        except _SilenceError:
+        except SilenceError:
             raise self._error(f"printed nothing for {self._silence_s:g} s and was ended") from None
-        except _JunkError:
+        except JunkError:
             raise self._error(f"printed something else than PDML after {several(count, 'packet')}") from None
         except OSError as error:
             raise self._error(f"could not be run: {error.strerror or error}") from None
@@ -254,10 +233,13 @@ class TsharkRun:
             after = several(count, "packet")
             raise self._error(f"printed what pyshark cannot read after {after} ({error!r})") from None
 
-    def _judge_end(self, returncode: int | None, stderr: str, count: int) -> None:
+    def _judge_end(self, capture: _Capture, count: int) -> None:
+        returncode = capture.returncode
         if returncode == 0:
+            if not capture.parser.ended:
+                raise self._error(f"ended in the middle of its output, after {several(count, 'packet')}")
             return
-        said = self._complaint(stderr)
+        said = self._complaint(capture.stderr.decode(errors="replace"))
         if returncode is None:
             raise self._error(f"closed its output after {several(count, 'packet')} and did not end")
         if returncode < 0:

@@ -5,8 +5,10 @@ Everything that is wrong with it becomes one sentence. How it is run over a capt
 
 import os
 import re
+import select
 import shutil
 import subprocess
+import time
 from typing import Final
 
 from pcapstall.core.errors import PcapstallError
@@ -19,6 +21,9 @@ OLDEST: Final = (3, 0)
 """Since 3.0 tshark has the preferences that are set here, and calls TLS tls."""
 START_S: Final = 20.0
 """How long tshark may take to tell its version."""
+
+_ANSWER_MAX: Final = 1 << 16
+"""More than this of an answer is not read: it would be no version."""
 
 _MAC_APP: Final = "/Applications/Wireshark.app/Contents/MacOS/tshark"
 _VERSION: Final = re.compile(r"TShark[^\n]*?(\d+)\.(\d+)\.(\d+)")
@@ -41,18 +46,38 @@ class Tshark:
 
 
 def _version(path: str) -> str:
-    try:
-        answer = subprocess.run(
-            [path, "--version"], check=False, capture_output=True, timeout=START_S, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired:
-        raise TsharkError(f"{path} --version did not answer in {START_S:g} s") from None
-    except OSError as error:
-        raise TsharkError(f"{path} cannot be started: {error.strerror or error}") from None
-    match = _VERSION.search(answer.stdout.decode(errors="replace"))
+    answer = _answer(path)
+    match = _VERSION.search(answer.decode(errors="replace"))
     if match is None:
         raise TsharkError(f"{path} does not say its version, so it is no tshark: {INSTALL}")
     numbers = tuple(map(int, match.groups()))
     if numbers[:2] < OLDEST:
         raise TsharkError(f"{path} is version {'.'.join(match.groups())}; 3.0 or newer is needed: {INSTALL}")
     return ".".join(match.groups())
+
+
+def _answer(path: str) -> bytes:
+    """What ``path --version`` prints, its beginning if there is no end to it. TsharkError when it says nothing."""
+    try:
+        process = subprocess.Popen(
+            [path, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError as error:
+        raise TsharkError(f"{path} cannot be started: {error.strerror or error}") from None
+    assert process.stdout is not None
+    answer = b""
+    until_s = time.monotonic() + START_S
+    with process.stdout as pipe:
+        try:
+            while len(answer) < _ANSWER_MAX:
+                if not select.select([pipe], [], [], max(until_s - time.monotonic(), 0))[0]:
+                    raise TsharkError(f"{path} --version did not answer in {START_S:g} s")
+                part = os.read(pipe.fileno(), _ANSWER_MAX)
+                if not part:
+                    break
+                answer += part
+        finally:
+            # Before its exit it has closed its output; whoever has not is not waited for.
+            process.kill()
+            process.wait()
+    return answer

@@ -70,6 +70,8 @@ PACKET = '<packet><proto name="geninfo"><field name="num" show="1"/></proto></pa
         (f"printf '%s' '{PDML}<packet>junk</packet>'", "printed what pyshark cannot read"),
         (f"printf '%s' '{PDML}<packet><proto/></packet>'", "printed what pyshark cannot read"),
         (f"printf '%s' '{PDML}{PACKET}'", "printed what pyshark cannot read"),
+        (f"printf '%s' '{PDML}<packet><proto name='", "ended in the middle of its output, after 0 packets"),
+        ("exit 0", "ended in the middle of its output, after 0 packets"),
     ],
 )
 def test_a_tshark_that_fails(script: str, said: str, fake_tshark: Fake, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,11 +84,58 @@ def test_a_tshark_that_fails(script: str, said: str, fake_tshark: Fake, capsys: 
 def test_a_packet_without_end(
     fake_tshark: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from pcapstall.pipeline import tshark_capture
+    from pcapstall.pipeline import tshark_pdml
 
-    monkeypatch.setattr(tshark_capture, "_PACKET_MAX", 1 << 20)
+    monkeypatch.setattr(tshark_pdml, "_PACKET_MAX", 1 << 20)
     fake_tshark("yes '<?xml' | tr -d '\\n' | head -c 3000000")
     assert "printed something else than PDML after 0 packets" in complaint(capsys, CAPTURE)
+
+
+def endless(step: int) -> str:
+    """A script that prints packets for ever, their numbers ``step`` apart."""
+    fields = "".join(rf"<field name=\"{name}\" show=\"1\" value=\"1\"/>" for name in ("len", "caplen", "timestamp"))
+    time_epoch = r"<proto name=\"frame\"><field name=\"frame.time_epoch\" show=\"1.0\"/></proto>"
+    number = r"<field name=\"num\" show=\"%d\"/>"
+    packet = rf"<packet><proto name=\"geninfo\">{number}{fields}</proto>{time_epoch}</packet>\n"
+    return f"printf '%s' '{PDML}'; awk 'BEGIN {{ for (n = 1; ; n += {step}) printf \"{packet}\", n }}'"
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_packets_without_end(step: int, fake_tshark: Fake, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same again and again, or more than fit into the file."""
+    fake_tshark(endless(step))
+    assert "shows packets that are not in the file" in complaint(capsys, CAPTURE)
+
+
+def test_a_version_without_end(fake_tshark: Fake, capsys: pytest.CaptureFixture[str]) -> None:
+    fake_tshark("exit 0", "exec yes")
+    assert "does not say its version" in complaint(capsys, CAPTURE)
+
+
+def test_a_version_that_does_not_come(
+    fake_tshark: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pcapstall.pipeline import tshark_program
+
+    monkeypatch.setattr(tshark_program, "START_S", 0.3)
+    fake_tshark("exit 0", "exec sleep 1000")
+    assert "--version did not answer in 0.3 s" in complaint(capsys, CAPTURE)
+
+
+@pytest.mark.parametrize(
+    "script", ["yes >&2; exit 3", "exec yes", "exec yes '<packet>'", "yes '<?xml' & exec sleep 1000"]
+)
+def test_what_is_printed_without_end_is_not_kept(
+    script: str, tmp_path: Path, fake_tshark: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On either pipe, by tshark or by what it has started: with 700 MB of room, one line says so, and soon."""
+    fake_tshark(script)
+    command = [sys.executable, "-m", "pcapstall", "verify", CAPTURE, "--timeout", "2s"]
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -v 700000; exec "$@"', "sh", *command], capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (3, b"", 1), done.stderr[-2000:]
+    assert b"tshark 4.0.17: " in done.stderr
 
 
 def test_a_packet_shown_in_an_unknown_way(fake_tshark: Fake, capsys: pytest.CaptureFixture[str]) -> None:
