@@ -201,7 +201,7 @@ def test_what_was_done_before_an_interrupt_is_written(wanted: str, tmp_path: Pat
         process.kill()
     assert (process.returncode, err) == (130, b"")
     if wanted == "table":
-        assert f"{done}: 1 flow".encode() in begun
+        assert f"{done}: 1 flow".encode() in b" ".join(begun.split())  # its folder may be long
     else:
         assert [file["file"] for file in json.loads(out)["files"]] == [done]
     assert b"slow.pcap" not in begun + out
