@@ -22,8 +22,9 @@ TESTED = Path(pcapstall.__file__).parent.parent
 # Commands that tests start import the same package, wherever they run.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(TESTED), os.environ.get("PYTHONPATH")]))
 os.environ["PYTHONSAFEPATH"] = "1"
-# Where the width of the output is the test's matter it says so.
-os.environ.pop("COLUMNS", None)
+# Where the width of the output is the test's matter it says so. Readline, which pytest imports, puts one into the
+# environment that only processes that are started see.
+os.environ["COLUMNS"] = ""
 
 # Whoever runs the tests in the background may have had SIGINT ignored; what tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

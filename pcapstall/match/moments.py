@@ -50,6 +50,10 @@ class Moment:
     """Whether it may belong before or after the row beside it."""
     side: str = ""
     """Whose it was, client or server; empty where that is not known, and of what the network sent."""
+    toward: str = ""
+    """To which end what the network sent went; else empty."""
+    lost: int = 0
+    """How many of the packets, the first ones, most likely never arrived."""
 
 
 def join(moments: Iterable[Moment]) -> list[Moment]:
@@ -91,4 +95,5 @@ def fold(moments: Sequence[Moment], event: str, remark: str = "") -> Moment:
         sum(moment.count for moment in moments),
         any(moment.key for moment in moments),
         side=first.side,
+        lost=sum(moment.lost for moment in moments),
     )

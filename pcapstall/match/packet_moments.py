@@ -3,7 +3,7 @@
 Which packet is which event is known from the flow; what is made of it is words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +11,13 @@ from pcapstall.core.seq import to_offset
 from pcapstall.core.times import format_span
 from pcapstall.flows.flow import COPY, RETRANSMISSION, Flow
 from pcapstall.match.moments import PACKET, Moment, fold
+from pcapstall.wire.icmp import (
+    ICMP_SOURCE_QUENCH,
+    ICMP_TIME_EXCEEDED,
+    ICMP_UNREACHABLE,
+    ICMPV6_PACKET_TOO_BIG,
+    ICMPV6_UNREACHABLE,
+)
 from pcapstall.wire.segment import ACK, FIN, PSH, RST, SYN
 from pcapstall.wire.tls_names import ALERT_LEVELS, alert_name
 
@@ -69,8 +76,13 @@ class _Side:
         return to_offset(packet.seq, self.base_seq, self.next_offset)
 
 
-def packet_moments(flow: Flow, packets: Sequence[Packet], client: str, server: str) -> list[Moment]:
-    """A moment for each packet, repeated ones folded; ``client`` and ``server`` are what the ends are called."""
+def packet_moments(
+    flow: Flow, packets: Sequence[Packet], client: str, server: str, lost: Container[int] = frozenset()
+) -> list[Moment]:
+    """A moment for each packet, repeated ones folded; ``client`` and ``server`` are what the ends are called.
+
+    ``lost`` has the references of those that did not arrive.
+    """
     names = _names(flow)
     sides = {True: _Side(), False: _Side()}
     made: list[Moment] = []
@@ -87,6 +99,7 @@ def packet_moments(flow: Flow, packets: Sequence[Packet], client: str, server: s
         again = not events and (packet.kind == RETRANSMISSION or (side.reset and packet.flags & RST != 0))
         moment = Moment(PACKET, "", packet.ns, 0, actor, "", frames=[packet.ref], key=bool(events))
         moment.side = "client" if from_client else "server"
+        moment.lost = int(packet.ref in lost)
         moment.event = ", ".join(events) if events else _plain(packet)
         if packet.payload_len and events and not packet.flags & SYN:
             moment.remark = f"{packet.payload_len} bytes"
@@ -102,8 +115,17 @@ def packet_moments(flow: Flow, packets: Sequence[Packet], client: str, server: s
         side.next_offset = max(side.next_offset, end + (1 if packet.flags & FIN else 0))
         side.reset = side.reset or packet.flags & RST != 0
     made += [_group(group) for group in repeats.values()]
+    for moment in made:
+        if moment.lost:
+            moment.remark = "; ".join(filter(None, (moment.remark, _lost_words(moment))))
     made += _icmp(flow)
     return made
+
+
+def _lost_words(moment: Moment) -> str:
+    if moment.lost == moment.count:
+        return "lost" if moment.count == 1 else "all lost"
+    return "lost but for the last" if moment.lost == moment.count - 1 else f"{moment.lost} lost"
 
 
 def _names(flow: Flow) -> dict[int, list[str]]:
@@ -172,6 +194,42 @@ def _group(group: list[Moment]) -> Moment:
     return moment
 
 
+_UNREACHABLE: Final = {
+    0: "network unreachable",
+    1: "host unreachable",
+    2: "protocol unreachable",
+    3: "port unreachable",
+    4: "too big for a link",
+    5: "source route failed",
+    6: "network unknown",
+    7: "host unknown",
+    9: "network prohibited",
+    10: "host prohibited",
+    13: "prohibited by a filter",
+}
+_UNREACHABLE_V6: Final = {
+    0: "no route",
+    1: "prohibited by a filter",
+    2: "beyond the source's scope",
+    3: "address unreachable",
+    4: "port unreachable",
+    5: "refused by a policy",
+    6: "route rejects it",
+}
+_ICMPV6_TIME_EXCEEDED: Final = 3
+_KINDS: Final = {ICMP_SOURCE_QUENCH: "source quench", ICMP_TIME_EXCEEDED: "time exceeded"}
+_KINDS_V6: Final = {ICMPV6_PACKET_TOO_BIG: "too big for a link", _ICMPV6_TIME_EXCEEDED: "time exceeded"}
+"""What ICMP errors say (RFC 792, RFC 1122, RFC 1812, RFC 4443), by code of "unreachable" and by type of others."""
+
+
+def icmp_words(v6: bool, kind: int, code: int) -> str:
+    """``ICMP: host unreachable``; one of which no name is known by its numbers."""
+    unreachable = ICMPV6_UNREACHABLE if v6 else ICMP_UNREACHABLE
+    named = (_UNREACHABLE_V6 if v6 else _UNREACHABLE).get(code) if kind == unreachable else None
+    words = named or (_KINDS_V6 if v6 else _KINDS).get(kind) or f"error of type {kind}, code {code}"
+    return f"ICMP{'v6' if v6 else ''}: {words}"
+
+
 def _icmp(flow: Flow) -> list[Moment]:
     return [
         Moment(
@@ -180,9 +238,10 @@ def _icmp(flow: Flow) -> list[Moment]:
             int(error.ns),
             0,
             "network",
-            f"ICMP{'v6' if error.v6 else ''} error, type {error.kind} code {error.code}",
-            f"MTU {error.mtu}" if error.mtu else "",
+            icmp_words(error.v6, int(error.kind), int(error.code)),
+            f"type {error.kind}, code {error.code}" + (f"; MTU {error.mtu}" if error.mtu else ""),
             [int(error.ref)],
+            toward="client" if error.quotes_client else "server",
         )
         for error in flow.icmp_errors or ()
     ]

@@ -16,6 +16,7 @@ from pcapstall.match.call_moments import call_moments
 from pcapstall.match.end_trace import LONG_NS, EndTrace
 from pcapstall.match.ends import End
 from pcapstall.match.log_moments import log_moments
+from pcapstall.match.losses import lost_refs
 from pcapstall.match.matching import Matching
 from pcapstall.match.moments import CALL, Moment, join
 from pcapstall.match.outline import Outline
@@ -94,7 +95,8 @@ def _timeline(
         _add_calls(made, trace, row, everything)
     packets, missing = known
     made.notices += [missing] if missing else []
-    made.moments += packet_moments(flow, packets, names[True], names[False])
+    lost = lost_refs(packets, flow.opener_is_client, row.capture_point, row.reason, bool(flow.icmp_errors))
+    made.moments += packet_moments(flow, packets, names[True], names[False], lost)
     untimed = _add_logs(made, findings, flow, row, names, everything)
     ordered = join(moment for moment in made.moments if moment.key or everything)
     if len(ordered) > MAX_ROWS and not everything:
@@ -264,6 +266,8 @@ def _row(number: int, moment: Moment, zero_ns: int, rests_on: _Evidence) -> Time
         count=moment.count,
         source=moment.source,
         side=moment.side,
+        toward=moment.toward,
+        lost=moment.lost,
         event=moment.event,
         actor=moment.actor,
         remark=moment.remark,

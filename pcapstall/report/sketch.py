@@ -48,8 +48,28 @@ def _packets(flow: FlowReport, zero_ns: int) -> list[TimelineRow]:
     for place, (event, side, names) in found.items():
         merge(names)
         row = _row(event.ns, event.ns - zero_ns, "packet", side, ", ".join(dict.fromkeys(names)), side)
-        rows.append(replace(row, error_ns=0, evidence=place in cited, frames=[event.frame], file=event.file))
+        lost = int(_was_lost(flow, side, [name for name in EVENTS if flow.events.get(name) == event]))
+        rows.append(replace(row, error_ns=0, evidence=place in cited, frames=[event.frame], file=event.file, lost=lost))
     return rows
+
+
+_LOST: Final = {
+    "syn_loss": {"syn"},
+    "filtered": {"syn"},
+    "prohibited": {"syn"},
+    "syn_ack_loss": {"syn_ack"},
+    "client_hello_loss": {"client_hello_first", "client_hello_last"},
+    "server_hello_loss": {"server_hello_first", "server_hello_last"},
+}
+"""Which events one packet stands for that was lost, by the verdict's reason; of several packets nobody knows here."""
+
+
+def _was_lost(flow: FlowReport, side: str, names: list[str]) -> bool:
+    """Whether what is an event when it is sent for the first time was lost behind a capture at its sender's."""
+    if flow.capture_point != side:
+        return False
+    lost = _LOST.get(flow.reason or "") or (_LOST["filtered"] if flow.tcp_outcome == "prohibited" else None)
+    return lost is not None and lost <= set(names)
 
 
 def _log_lines(report: Report, flow: FlowReport) -> list[TimelineRow]:
@@ -68,4 +88,6 @@ def _log_lines(report: Report, flow: FlowReport) -> list[TimelineRow]:
 
 
 def _row(ns: int, since_ns: int, source: str, side: str, event: str, actor: str) -> TimelineRow:
-    return TimelineRow(0, ns, since_ns, None, False, None, 1, source, side, event, actor, "", False, [], None, [])
+    return TimelineRow(
+        0, ns, since_ns, None, False, None, 1, source, side, "", 0, event, actor, "", False, [], None, []
+    )

@@ -30,6 +30,10 @@ class TimelineRow:
     """packet, call or log."""
     side: str
     """Whose it was, client or server; empty where that is not known, and of what the network sent."""
+    toward: str
+    """To which end what the network sent went, client or server; else empty."""
+    lost: int
+    """How many of the packets, the first ones, most likely never arrived."""
     event: str
     actor: str
     remark: str

@@ -16,6 +16,7 @@ NAMES: Final = ("ID", "Time", "Since SYN", "Event", "Actor", "Remarks")
 RIGHT: Final = frozenset(("ID", "Since SYN"))
 RESTS: Final = "*"
 """After the ID of a row that the verdict rests on."""
+_LOST: Final = "most likely on its way, or dropped where it went to."
 UNSURE: Final = "~"
 """Before the time of a row that may belong before or after the one beside it."""
 
@@ -58,13 +59,15 @@ def _remarks(timeline: Timeline, row: TimelineRow, places: Places) -> str:
     return " ".join(filter(None, ("; ".join(said), f"[{place}]" if place else "")))
 
 
-def legend(timeline: Timeline) -> str:
-    """What the marks and times mean."""
+def legend(timeline: Timeline, lost: str = "lost:") -> str:
+    """What the marks and times mean; ``lost`` begins what is said of packets that did not arrive."""
     said = [f"Times are UTC by the capture's clock; since {timeline.zero} ({format_utc(timeline.zero_ns)}), in ms."]
     if any(row.evidence for row in timeline.rows):
         said.append(f"{RESTS}: the verdict rests on it.")
     if any(row.unsure for row in timeline.rows):
         said.append(f"{UNSURE}: the clocks do not tell whether it was before or after the row beside it.")
+    if any(row.lost for row in timeline.rows):
+        said.append(f"{lost} {_LOST}")
     if not timeline.everything:
         said.append("These are the key events: --all has every packet, call and log line of that time.")
     return " ".join(said)

@@ -3,22 +3,20 @@
 Where there is no terminal the table is as wide as a ticket takes it.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pcapstall.report import prose
+from pcapstall.report.folding import folded
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.timeline import Timeline
 from pcapstall.report.timeline_cells import NAMES, RIGHT, UNTIMED_TITLE, cells, headline, legend, untimed
 from pcapstall.report.to_table import (
     BOLD,
     DIM,
-    GLUE,
     LEGEND_WIDTH,
     MARKUP_STYLES,
     RED,
-    WITH_UNIT,
     YELLOW,
     draw,
     drawn_width,
@@ -34,8 +32,6 @@ _LEAST: Final = 12
 """Columns that events and remarks have at least."""
 _ACTOR: Final = 15
 _ACTOR_NARROW: Final = 10
-_BREAKS: Final = re.compile(r"(?<=[|,/:=&;])(?=[^\s/])|(?<=\w)(?=\.[a-z])")
-"""Where a long word may be broken: between flags, parts of a path, a name and its value."""
 
 
 def table_lines(timeline: Timeline, options: RenderOptions) -> Iterator[str]:
@@ -52,7 +48,8 @@ def table_lines(timeline: Timeline, options: RenderOptions) -> Iterator[str]:
         yield from _picture(timeline, options, width)
     else:
         yield from _table(timeline, options, width)
-    yield from (paint(line, DIM, options) for line in wrap(printable(legend(timeline)), width, "  "))
+    said = legend(timeline, f"{'x' if options.plain else '×'}: lost,") if options.picture else legend(timeline)
+    yield from (paint(line, DIM, options) for line in wrap(printable(said), width, "  "))
     lines = untimed(timeline)
     if lines:
         yield ""
@@ -82,7 +79,7 @@ def _table(timeline: Timeline, options: RenderOptions, width: int) -> Iterator[s
         names.remove("Time")
         rows = [[cell for name, cell in zip(NAMES, row, strict=True) if name != "Time"] for row in rows]
     widths = _widths(names, rows, width - drawn_width(options.style, len(names)))
-    wrapped = [["\n".join(_fit(cell, wide)) for cell, wide in zip(row, widths, strict=True)] for row in rows]
+    wrapped = [["\n".join(folded(cell, wide)) for cell, wide in zip(row, widths, strict=True)] for row in rows]
     alignments = ["right" if name in RIGHT else "left" for name in names]
     yield from draw(names, wrapped, alignments, options.style).splitlines()
 
@@ -98,21 +95,3 @@ def _widths(names: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> l
     widths["Event"] = min(widths["Event"], max(left - remarks, event))
     widths["Remarks"] = remarks
     return [widths[name] for name in names]
-
-
-def _fit(cell: str, width: int) -> list[str]:
-    """``cell`` in lines of at most ``width`` columns; a word that is longer is broken, between its parts if it can."""
-    lines = [""]
-    for word in WITH_UNIT.sub(GLUE, cell).split(" "):
-        pieces = [word] if display_width(word) <= width else _BREAKS.split(word)
-        space = " " if lines[-1] else ""
-        for piece in pieces:
-            if display_width(lines[-1]) + len(space) + display_width(piece) > width and lines[-1]:
-                lines.append("")
-                space = ""
-            while display_width(piece) > width:
-                lines[-1], piece = piece[:width], piece[width:]
-                lines.append("")
-            lines[-1] += space + piece
-            space = ""
-    return [line.replace(GLUE, " ") for line in lines]

@@ -95,6 +95,12 @@ def test_what_is_left_out_is_said_and_what_the_verdict_rests_on_stays() -> None:
     assert f"{len(whole.rows) - 18} more events are left out." in texts(root)
 
 
+def test_texts_of_calls_and_logs_are_wrapped_and_whole() -> None:
+    lines = texts(read(waterfall_svg.draw(waterfall_of(timeline(STALLED / "capture.pcap", "6", texts=True)))))
+    assert not any("…" in line for line in lines)
+    assert any(line.endswith("error=TLS detection timed out") or line == "detection timed out" for line in lines)
+
+
 def test_the_network_has_no_lane_of_its_own_to_blame() -> None:
     fall = waterfall_of(timeline(CAPTURES / "client-hello-lost" / "capture.pcap", "3"))
     assert fall.stall is not None

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from factories import event, flow, hostile, report, silent_client, slow_server
@@ -13,7 +14,8 @@ from picture_support import CAPTURES, STALLED, timeline
 from pcapstall.cli.main import main
 from pcapstall.core.times import MS
 from pcapstall.report.model import Evidence
-from pcapstall.report.pictures.waterfall import waterfall_of
+from pcapstall.report.pictures import waterfall_svg
+from pcapstall.report.pictures.waterfall import ASIDE, waterfall_of
 from pcapstall.report.pictures.waterfall_text import LEAST_WIDTH, LINES, PLAIN, lines
 from pcapstall.report.sketch import sketch_of
 from pcapstall.report.untrusted import display_width
@@ -62,6 +64,47 @@ def test_the_bar_is_on_the_lane_of_whose_time_it_was_and_words_say_so() -> None:
     network = "\n".join(lines(PACKETS, 80))
     assert "ch_ack 1.8 s" in network
     assert "█ ┊" in network, "the network's bar is between the lanes"
+
+
+def test_all_lines_have_their_lanes_in_one_place_whatever_the_times_are() -> None:
+    for fall in (PACKETS, WITH_TEXTS):
+        for width in (60, 80, 120):
+            drawn = list(lines(fall, width))[2:]
+            at = {next(at for at, sign in enumerate(line) if sign in "│┊█●≡") for line in drawn}
+            assert len(at) == 1, "≈ 221 ms is wider than some times"
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_texts_are_wrapped_between_words(width: int) -> None:
+    drawn = list(lines(WITH_TEXTS, width))
+    assert not any("…" in line for line in drawn[2:])
+    said = " ".join(" ".join(drawn).replace("│", " ").replace("█", " ").replace("┊", " ").split())
+    assert "error=TLS detection timed out" in said
+    assert "12170 epoll_wait on epoll set 5 returns 11" in said.replace("● ", "").replace("* ", "")
+
+
+def test_a_log_that_is_nobodys_is_on_no_lane() -> None:
+    made = timeline(STALLED / "capture.pcap", "6", texts=True)
+    fall = waterfall_of(
+        replace(made, rows=[replace(row, side="") if row.source == "log" else row for row in made.rows])
+    )
+    logs = [mark for mark in fall.marks if mark.is_log]
+    assert {mark.lane for mark in logs} == {ASIDE}
+    told = [line for line in lines(fall, 120) if "≡" in line]
+    assert len(told) == len(logs)
+    assert all(sign not in line for line in told for sign in "│┊█")
+    assert any("≡ inbound.log: INFO" in line for line in told)
+    assert "inbound.log: INFO" in waterfall_svg.draw(fall).document()
+
+
+def test_the_words_stand_in_the_longest_silence_of_the_stall() -> None:
+    names = ("syn", "syn_ack", "ack", "client_hello_first")
+    steps = dict(zip(names, (event(0, 1), event(MS, 2), event(2 * MS, 3), event(1002 * MS, 4)), strict=True))
+    steps["client_fin"] = event(9000 * MS, 5)
+    one = flow(1, events=steps, intervals={"ack_ch": 1000 * MS}, stalled="ack_ch", cause="client_process")
+    drawn = list(lines(waterfall_of(sketch_of(report([one]), one)), 80))
+    (at,) = [at for at, line in enumerate(drawn) if "ack_ch 1.0 s" in line]
+    assert "≈ 1.0 s" in drawn[at], "not in the longer one behind it"
 
 
 def test_a_stall_without_a_silence_is_said_below() -> None:

@@ -78,6 +78,7 @@ _RULES: Final = """
 .ps .zigzag { stroke: var(--ps-text); stroke-width: 1.3; fill: none; }
 .ps .arrow { stroke: var(--ps-text); stroke-width: 1.3; fill: none; }
 .ps .again { stroke-dasharray: 5 4; }
+.ps .cross { stroke: var(--ps-network); stroke-width: 2.4; fill: none; }
 .ps .head { fill: var(--ps-text); stroke: none; }
 .ps .dot { fill: var(--ps-text); stroke: var(--ps-page); stroke-width: 1.5; }
 .ps .log { fill: var(--ps-page); stroke: var(--ps-text); stroke-width: 1.3; }

@@ -18,6 +18,8 @@ CLIENT: Final = "client"
 SERVER: Final = "server"
 BETWEEN: Final = "network"
 """The lanes."""
+ASIDE: Final = "aside"
+"""Where lines of a log are told of which nobody said whose it is: on no lane."""
 
 MOST_MARKS: Final = 60
 """What a picture that is still read at a glance holds; those nearest to the ends of the stall are kept."""
@@ -40,6 +42,11 @@ class Mark(NamedTuple):
     """All that is known of it."""
     evidence: bool
     unsure: bool
+    lost: bool
+    """Of a packet: most likely it did not arrive; so is ``last_lost`` of the last time that it was sent."""
+    last_lost: bool
+    toward: str
+    """The lane that what the network sent went to; else empty."""
 
     @property
     def time(self) -> str:
@@ -170,10 +177,12 @@ def _mark(row: TimelineRow, places: Places) -> Mark:
     where = places.of_row(row.frames, row.file, row.lines)
     is_packet = row.source == "packet"
     is_log = row.source == "log"
-    lane = row.side if row.side in (CLIENT, SERVER) else BETWEEN
+    lane = row.side if row.side in (CLIENT, SERVER) else ASIDE if is_log else BETWEEN
     said = row.remark.replace("{...}", "") if is_log else row.event
     who = row.actor.rpartition(" ")[2] if row.source == "call" else ""
     label = f"{who} {said}" if who.isdecimal() else said
+    if lane == ASIDE:
+        label = f"{row.actor}: {said}"
     about = ", ".join(filter(None, (row.actor, row.event, row.remark)))
     around = "" if not row.error_ns else f" (give or take {format_span(row.error_ns)})"
     title = f"{format_ms(row.since_syn_ns)} ms{around}: {about}" + (f" [{where}]" if where else "")
@@ -183,4 +192,7 @@ def _mark(row: TimelineRow, places: Places) -> Mark:
         until = None
     if is_packet and len(row.frames) > 2:
         where = f"frames {row.frames[0]} to {row.frames[-1]}"
-    return Mark(row.since_syn_ns, until, lane, is_packet, is_log, label, where, title, row.evidence, row.unsure)
+    return Mark(
+        row.since_syn_ns, until, lane, is_packet, is_log, label, where, title, row.evidence, row.unsure,
+        row.lost > 0, row.lost >= row.count, row.toward,
+    )  # fmt: skip

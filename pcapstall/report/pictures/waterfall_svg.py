@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pcapstall.core.times import format_span
+from pcapstall.report.folding import evenly_folded
 from pcapstall.report.pictures import svg
 from pcapstall.report.pictures.palette import kind_of
 from pcapstall.report.pictures.time_axis import make_axis
-from pcapstall.report.pictures.waterfall import BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall
+from pcapstall.report.pictures.waterfall import ASIDE, BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall
+from pcapstall.report.untrusted import printable
 
 _TIMES: Final = 84.0
 """Where the column of times ends, on the left."""
@@ -26,6 +28,13 @@ _TOP: Final = 118.0
 _TRACK: Final = 5.0
 """How far the bars of long calls are from each other."""
 _TRACKS: Final = 5
+_LINE: Final = 14.0
+"""Between the lines of a text."""
+_LINES: Final = 3
+_LANES: Final = (CLIENT, BETWEEN, SERVER)
+_WAY: Final = 0.8
+"""How far between the lanes the arrow of a lost packet goes: beyond most of its text."""
+_CROSS: Final = "M-5-5L5 5M-5 5L5-5"
 _ENVELOPE: Final = "M-5-4H5V4H-5zM-5-4L0 1L5-4"
 _DOT: Final = "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z"
 
@@ -76,6 +85,8 @@ def _notes(fall: Waterfall) -> list[str]:
         notes[-1] += " ~: the clocks do not tell whether it was before or after what is beside it."
     if any(mark.is_packet and mark.until_ns is not None for mark in fall.marks):
         notes.append("Dashed: the same once more, the last time.")
+    if any(mark.lost for mark in fall.marks):
+        notes.append("A cross: lost, most likely on its way, or dropped where it went to.")
     if fall.left_out:
         notes.append(f"{fall.left_out} more events are left out.")
     return notes
@@ -88,8 +99,9 @@ def _rooms(marks: Sequence[Mark], stall: Stall | None) -> list[tuple[int, int | 
     """
     rooms: list[tuple[int, int | None, Sequence[tuple[str, float]]]] = []
     for at, mark in enumerate(marks):
-        column = BETWEEN if mark.is_packet else mark.lane
-        rooms.append((mark.at_ns, at, [(column, _ROW + (5 if mark.is_packet else 0)), ("time", 12.0)]))
+        columns = _LANES if mark.lane == ASIDE else (BETWEEN,) if mark.is_packet else (mark.lane,)
+        tall = _ROW + (5 if mark.is_packet else _LINE * (len(_told(mark)) - 1))
+        rooms.append((mark.at_ns, at, [*((column, tall) for column in columns), ("time", 12.0)]))
         if mark.is_packet and mark.until_ns is not None:
             rooms.append((mark.until_ns, None, [(BETWEEN, 14.0)]))
     if stall is not None:
@@ -189,8 +201,11 @@ def _spans(layout: _Layout) -> Iterator[str]:
 def _mark(mark: Mark, y: float, layout: _Layout) -> str:
     parts = [svg.text(_TIMES, y + 4, mark.time, "dim end")]
     weight = "strong" if mark.evidence else ""
-    if mark.is_packet and mark.lane != BETWEEN:
+    if mark.is_packet and (mark.lane != BETWEEN or mark.toward):
         parts += _arrow(mark, y, layout, weight)
+    elif mark.lane == ASIDE:
+        parts.append(_sign(mark, _TIMES + 14, y))
+        parts.append(svg.text(_TIMES + 26, y + 4, svg.fitted(mark.label, layout.width - _TIMES - 34), "halo"))
     elif mark.lane == BETWEEN:
         parts.append(_sign(mark, layout.x[BETWEEN], y))
         parts.append(svg.text(layout.x[BETWEEN] + 10, y + 4, svg.fitted(mark.label, _APART / 2 - 16), "halo"))
@@ -198,12 +213,20 @@ def _mark(mark: Mark, y: float, layout: _Layout) -> str:
         x = layout.x[mark.lane]
         away = _tracks_away(mark.lane, layout)
         parts.append(_sign(mark, x, y))
-        said = svg.fitted(mark.label, _BESIDE, svg.BOLD if mark.evidence else svg.CHARACTER)
-        if mark.lane == CLIENT:
-            parts.append(svg.text(x - away, y + 4, said, f"{weight} halo end".strip()))
-        else:
-            parts.append(svg.text(x + away, y + 4, said, f"{weight} halo".strip()))
+        told = _told(mark)
+        beside, side = (x - away, "end") if mark.lane == CLIENT else (x + away, "")
+        for at, said in enumerate(told, 1):
+            middle = y + 4 + _LINE * (at - (len(told) + 1) / 2)
+            parts.append(svg.text(beside, middle, said, " ".join(filter(None, (weight, "halo", side)))))
     return svg.group(parts, mark.title, "m")
+
+
+def _told(mark: Mark) -> list[str]:
+    """What stands beside a lane, in lines."""
+    if mark.is_packet or mark.lane not in (CLIENT, SERVER):
+        return [mark.label]
+    wide = int(_BESIDE / (svg.BOLD if mark.evidence else svg.CHARACTER))
+    return evenly_folded(printable(mark.label), wide, _LINES)
 
 
 def _sign(mark: Mark, x: float, y: float) -> str:
@@ -222,15 +245,25 @@ def _arrow(mark: Mark, y: float, layout: _Layout, weight: str) -> list[str]:
     said = svg.fitted(
         mark.label, _APART - 2 * _ASIDE - 20 - svg.width_of(where), svg.BOLD if mark.evidence else svg.CHARACTER
     )
-    parts = [*_level(mark.lane, y, layout, "arrow")]
+    parts = _level(mark, y, layout, "arrow", mark.lost)
     parts.append(svg.text(layout.x[BETWEEN] - _ASIDE / 2, y - 4, said, f"{weight} halo mid".strip(), where))
     if mark.until_ns is not None:
-        parts += _level(mark.lane, layout.axis.at(mark.until_ns), layout, "arrow again")
+        parts += _level(mark, layout.axis.at(mark.until_ns), layout, "arrow again", mark.last_lost)
     return parts
 
 
-def _level(lane: str, y: float, layout: _Layout, classes: str) -> tuple[str, str]:
-    left, right = layout.x[CLIENT], layout.x[SERVER]
-    if lane == CLIENT:
-        return svg.line(left, y, right - 9, y, classes), svg.path("M0 0L-9-4V4z", "head", right - 1, y)
-    return svg.line(left + 9, y, right, y, classes), svg.path("M0 0L9-4V4z", "head", left + 1, y)
+def _level(mark: Mark, y: float, layout: _Layout, classes: str, lost: bool) -> list[str]:
+    """The arrow from lane to lane, or as far as it came; what the network sent begins between them."""
+    to_server = mark.toward == SERVER if mark.toward else mark.lane == CLIENT
+    start, end = (layout.x[CLIENT], layout.x[SERVER]) if to_server else (layout.x[SERVER], layout.x[CLIENT])
+    onward = 1 if to_server else -1
+    if mark.toward:
+        start = end + (start - end) * _WAY
+    if lost:
+        end = start + (end - start) * _WAY
+        return [svg.line(start, y, end, y, classes), svg.path(_CROSS, "cross", end, y)]
+    parts = [svg.line(start, y, end - 9 * onward, y, classes)]
+    parts.append(svg.path("M0 0L-9-4V4z" if to_server else "M0 0L9-4V4z", "head", end - onward, y))
+    if mark.toward:
+        parts.append(svg.path(_DOT, "dot", start, y))
+    return parts

@@ -1,17 +1,17 @@
 """A waterfall as lines of text: the lanes as columns, packets as arrows between them, the stall as a bar on its lane.
 
-Each event is a line, a long silence one that says how long it was. Where the encoding has no line-drawing characters
-plain ones stand for them.
+Each event is a line, or several where its text is long; a long silence is one that says how long it was. Where the
+encoding has no line-drawing characters plain ones stand for them.
 """
 
-import textwrap
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from pcapstall.core.times import format_span
+from pcapstall.report.folding import evenly_folded, folded
 from pcapstall.report.pictures.palette import kind_of
 from pcapstall.report.pictures.time_axis import is_silence
-from pcapstall.report.pictures.waterfall import BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall
+from pcapstall.report.pictures.waterfall import ASIDE, BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall
 from pcapstall.report.untrusted import display_width, printable, shorten, shorten_end
 
 LEAST_WIDTH: Final = 60
@@ -20,6 +20,8 @@ _BARE: Final = 6
 _BETWEEN: Final = 28
 """Columns between the lanes, where there is room; on a narrow terminal so many."""
 _NARROW: Final = 22
+_LINES: Final = 5
+"""So many lines the text of an event may have; what is beyond is left out at its end."""
 
 
 class Signs(NamedTuple):
@@ -34,20 +36,30 @@ class Signs(NamedTuple):
     call: str = "●"
     log: str = "≡"
     wave: str = "≈"
+    lost: str = "×"
 
 
 LINES: Final = Signs()
-PLAIN: Final = Signs("|", "#", ":", "-", ">", "<", "o", "=", "~")
+PLAIN: Final = Signs("|", "#", ":", "-", ">", "<", "o", "=", "~", "x")
+
+
+class _Step(NamedTuple):
+    """An event, or a silence."""
+
+    mark: Mark | None
+    start_ns: int
+    end_ns: int
+    """The same, for an event."""
 
 
 class _Columns:
     """How wide each is."""
 
-    def __init__(self, fall: Waterfall, width: int) -> None:
+    def __init__(self, fall: Waterfall, steps: list[_Step], width: int, signs: Signs) -> None:
         self.width = width
         told = {mark.lane for mark in fall.marks if not mark.is_packet}
         beside = {lane: lane in told for lane in (CLIENT, SERVER)}
-        self.time = max([len("-1.000"), *(len(mark.time) for mark in fall.marks)])
+        self.time = max([len("-1.000"), *(display_width(_time(step, signs)) for step in steps)])
         room = width - self.time - 4
         texts = sum(beside.values())
         self.between = _BETWEEN if room >= 2 * _BETWEEN + texts * 24 or not texts else _NARROW
@@ -61,36 +73,58 @@ class _Columns:
 
 def lines(fall: Waterfall, width: int, signs: Signs = LINES) -> Iterator[str]:
     """The picture in at most ``width`` columns (`LEAST_WIDTH` at least)."""
-    columns = _Columns(fall, max(width, LEAST_WIDTH))
-    yield from _head(fall, columns)
-    marks = sorted(fall.marks, key=lambda mark: mark.at_ns)
     stall = fall.stall
-    times = [mark.at_ns for mark in marks] + ([stall.start_ns, stall.end_ns] if stall is not None else [])
-    whole_ns = max(times, default=0) - min(times, default=0)
-    longest = _longest_silence(marks, stall, whole_ns)
-    before_ns: int | None = None
-    for mark in marks:
-        if before_ns is not None and is_silence(mark.at_ns - before_ns, whole_ns):
-            yield from _silence(before_ns, mark.at_ns, stall, columns, signs, before_ns == longest)
-        yield _event(mark, stall, columns, signs)
-        before_ns = mark.at_ns
-    if stall is not None and before_ns is not None and is_silence(stall.end_ns - before_ns, whole_ns):
-        yield from _silence(before_ns, stall.end_ns, stall, columns, signs, before_ns == longest)
-    if stall is not None and longest is None:
+    marks = sorted([*fall.marks, *_last_times(fall)], key=lambda mark: mark.at_ns)
+    steps = list(_steps(marks, stall))
+    columns = _Columns(fall, steps, max(width, LEAST_WIDTH), signs)
+    yield from _head(fall, columns)
+    longest = _longest_silence(steps, stall)
+    for step in steps:
+        if step.mark is not None:
+            yield from _event(step.mark, stall, columns, signs)
+        else:
+            yield from _silence(step, stall, columns, signs, step is longest)
+    if stall is not None and longest is None and steps:
         yield f"{stall.words}: {kind_of(stall.cause).words}"
 
 
-def _longest_silence(marks: list[Mark], stall: Stall | None, whole_ns: int) -> int | None:
-    """Where the longest silence inside the stall begins: there its words stand."""
-    if stall is None:
-        return None
-    times = [mark.at_ns for mark in marks] + [stall.end_ns]
-    gaps = [
-        (after - before, before)
-        for before, after in zip(times, sorted(times[1:]), strict=False)
-        if is_silence(after - before, whole_ns) and stall.start_ns <= before and after <= stall.end_ns
-    ]
-    return max(gaps)[1] if gaps else None
+def _last_times(fall: Waterfall) -> Iterator[Mark]:
+    """Of packets that were sent again and again the last one, as an event of its own."""
+    for mark in fall.marks:
+        if mark.is_packet and mark.until_ns is not None:
+            place = mark.place.rpartition(" ")[2]
+            yield mark._replace(at_ns=mark.until_ns, label="the last of these", place=place, lost=mark.last_lost)
+
+
+def _steps(marks: list[Mark], stall: Stall | None) -> Iterator[_Step]:
+    """Events and silences in order; behind the last event the end of the stall."""
+    end_ns = stall.end_ns if stall is not None else None
+    times = [mark.at_ns for mark in marks] + ([end_ns] if end_ns is not None else [])
+    if stall is not None:
+        times.append(stall.start_ns)
+    whole_ns = max(times, default=0) - min(times, default=0)
+    before_ns: int | None = None
+    for mark in marks:
+        if before_ns is not None and is_silence(mark.at_ns - before_ns, whole_ns):
+            yield _Step(None, before_ns, mark.at_ns)
+        yield _Step(mark, mark.at_ns, mark.at_ns)
+        before_ns = mark.at_ns
+    if before_ns is not None and end_ns is not None and is_silence(end_ns - before_ns, whole_ns):
+        yield _Step(None, before_ns, end_ns)
+
+
+def _longest_silence(steps: list[_Step], stall: Stall | None) -> _Step | None:
+    """The longest silence inside the stall, the last of equal ones: there its words stand."""
+    inside = [step for step in steps if step.mark is None and _is_inside(step.start_ns, step.end_ns, stall)]
+    return max(reversed(inside), key=lambda step: step.end_ns - step.start_ns, default=None)
+
+
+def _is_inside(start_ns: int, end_ns: int, stall: Stall | None) -> bool:
+    return stall is not None and stall.start_ns <= start_ns and end_ns <= stall.end_ns
+
+
+def _time(step: _Step, signs: Signs) -> str:
+    return step.mark.time if step.mark is not None else f"{signs.wave} {format_span(step.end_ns - step.start_ns)}"
 
 
 def _head(fall: Waterfall, columns: _Columns) -> Iterator[str]:
@@ -107,59 +141,82 @@ def _head(fall: Waterfall, columns: _Columns) -> Iterator[str]:
         yield f"{' ' * begin}{left}{' ' * (end - begin - display_width(left))}{right}"
 
 
-def _lane(lane: str, at_ns: int, until_ns: int, stall: Stall | None, usual: str, signs: Signs) -> str:
+def _lane(lane: str, start_ns: int, end_ns: int, stall: Stall | None, usual: str, signs: Signs) -> str:
     """The lane's character from one time to another: a bar where the stall was its own."""
-    if stall is not None and stall.lane == lane and stall.start_ns <= at_ns and until_ns <= stall.end_ns:
-        return signs.bar
-    return usual
+    return signs.bar if stall is not None and stall.lane == lane and _is_inside(start_ns, end_ns, stall) else usual
 
 
-def _event(mark: Mark, stall: Stall | None, columns: _Columns, signs: Signs) -> str:
-    client, server = (_lane(lane, mark.at_ns, mark.at_ns, stall, signs.lane, signs) for lane in (CLIENT, SERVER))
+def _event(mark: Mark, stall: Stall | None, columns: _Columns, signs: Signs) -> Iterator[str]:
     sign = signs.log if mark.is_log else signs.call
-    left = right = ""
-    if mark.is_packet and mark.lane != BETWEEN:
-        between = _arrow(mark, columns.between, signs)
-    elif mark.lane == BETWEEN:
-        between = _padded(f" {sign} {printable(mark.label)}", columns.between)
-    else:
-        between = " " * columns.between
-        said = shorten(printable(mark.label), (columns.client if mark.lane == CLIENT else columns.server) - 2)
-        if mark.lane == CLIENT:
-            left, client = f"{said} ", sign
-        else:
-            right, server = f" {said}", sign
-    if _lane(BETWEEN, mark.at_ns, mark.at_ns, stall, "", signs):
-        between = between[:-2] + signs.bar + between[-1:]
-    pad = " " * max(columns.client - display_width(left), 0)
-    star = "*" if mark.evidence else " "
-    return f"{mark.time:>{columns.time}}{star} {pad}{left}{client}{between}{server}{right}".rstrip()
+    begin = f"{mark.time:>{columns.time}}{'*' if mark.evidence else ' '} "
+    if mark.lane == ASIDE:
+        # Nobody said whose log it is: across the lanes, so that it is not taken for one end's.
+        for at, said in enumerate(_told(mark, columns.width - len(begin) - 2)):
+            yield f"{' ' * len(begin) if at else begin}{' ' if at else sign} {said}"
+        return
+    lanes = {
+        lane: _lane(lane, mark.at_ns, mark.at_ns, stall, usual, signs)
+        for lane, usual in ((CLIENT, signs.lane), (SERVER, signs.lane), (BETWEEN, ""))
+    }
+    for at, said in enumerate([""] if _is_arrow(mark) else _told(mark, _room(mark, columns))):
+        own = sign if not at and not _is_arrow(mark) else ""
+        between = _padded(f" {own or ' '} {said}" if mark.lane == BETWEEN else "", columns.between)
+        if _is_arrow(mark):
+            between = _arrow(mark, columns.between, signs)
+        if lanes[BETWEEN]:
+            between = between[:-2] + signs.bar + between[-1:]
+        client, server = ((own if mark.lane == lane else "") or lanes[lane] for lane in (CLIENT, SERVER))
+        left = f"{said} " if mark.lane == CLIENT and said else ""
+        right = f" {said}" if mark.lane == SERVER else ""
+        pad = " " * max(columns.client - display_width(left), 0)
+        yield f"{' ' * len(begin) if at else begin}{pad}{left}{client}{between}{server}{right}".rstrip()
+
+
+def _is_arrow(mark: Mark) -> bool:
+    return mark.is_packet and (mark.lane != BETWEEN or mark.toward != "")
+
+
+def _room(mark: Mark, columns: _Columns) -> int:
+    rooms = {CLIENT: columns.client - 2, SERVER: columns.server - 2, BETWEEN: columns.between - 4}
+    return rooms[mark.lane]
+
+
+def _told(mark: Mark, room: int) -> list[str]:
+    return evenly_folded(printable(mark.label), room, _LINES)
 
 
 def _arrow(mark: Mark, width: int, signs: Signs) -> str:
+    """From lane to lane; what was lost does not come all the way, what the network sent begins between them."""
+    to_server = mark.toward == SERVER if mark.toward else mark.lane == CLIENT
+    head = signs.lost if mark.lost else signs.right if to_server else signs.left
+    tail = signs.call if mark.toward else ""
+    reach = width * 4 // 5 if mark.lost or tail else width
     where = mark.place.removeprefix("frames ").removeprefix("frame ")
-    place = f" [{where}]" if where and display_width(where) < width // 2 else ""
-    said = f" {shorten_end(printable(mark.label), width - 3 - display_width(place))}{place} "
-    rest = max(width - 1 - display_width(said), 0)
+    place = f" [{where}]" if where and display_width(where) < reach // 2 else ""
+    room = reach - 1 - len(tail)
+    label = printable(mark.label)
+    if display_width(label + place) > room - 2 >= display_width(label):
+        place = ""
+    said = f" {shorten_end(label, room - 2 - display_width(place))}{place} "
+    rest = max(room - display_width(said), 0)
     shaft = signs.dash * (rest // 2) + said + signs.dash * (rest - rest // 2)
-    return shaft + signs.right if mark.lane == CLIENT else signs.left + shaft
+    drawn = tail + shaft + head if to_server else head + shaft + tail
+    blank = " " * (width - reach)
+    return drawn + blank if to_server == mark.lost else blank + drawn
 
 
-def _silence(
-    start_ns: int, end_ns: int, stall: Stall | None, columns: _Columns, signs: Signs, worded: bool
-) -> Iterator[str]:
+def _silence(step: _Step, stall: Stall | None, columns: _Columns, signs: Signs, worded: bool) -> Iterator[str]:
     client, server, network = (
-        _lane(lane, start_ns, end_ns, stall, signs.silent, signs) for lane in (CLIENT, SERVER, BETWEEN)
+        _lane(lane, step.start_ns, step.end_ns, stall, signs.silent, signs) for lane in (CLIENT, SERVER, BETWEEN)
     )
-    length = f"{signs.wave} {format_span(end_ns - start_ns)}"
     words = []
     if worded and stall is not None:
-        words = [*textwrap.wrap(stall.words, columns.between - 3), kind_of(stall.cause).words]
-    for at, said in enumerate(["", *(words or [""]), ""] if worded else [""]):
+        words = [*folded(stall.words, columns.between - 3), kind_of(stall.cause).words]
+    for at, said in enumerate(["", *words, ""] if worded else [""]):
         between = _padded(f" {said}", columns.between)
         if network == signs.bar:
             between = between[:-2] + signs.bar + between[-1:]
-        time = length if at == (1 if worded else 0) else ""
+        time = _time(step, signs) if at == (1 if worded else 0) else ""
         yield f"{time:>{columns.time}}  {' ' * columns.client}{client}{between}{server}".rstrip()
 
 

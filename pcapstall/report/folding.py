@@ -1,0 +1,44 @@
+"""Text in several lines of a column: broken between words, a long word between its parts.
+
+Sentences of a page are wrapped in `to_table`, where no word is ever broken.
+"""
+
+import re
+from typing import Final
+
+from pcapstall.report.to_table import GLUE, WITH_UNIT
+from pcapstall.report.untrusted import display_width, shorten_end
+
+_BREAKS: Final = re.compile(r"(?<=[|,/:=&;])(?=[^\s/])|(?<=\w)(?=\.[a-z])")
+"""Where a long word may be broken: between flags, parts of a path, a name and its value."""
+
+
+def folded(text: str, width: int) -> list[str]:
+    """``text`` in lines of at most ``width`` columns; a word that is longer is broken, between its parts if it can."""
+    lines = [""]
+    for word in WITH_UNIT.sub(GLUE, text).split(" "):
+        pieces = [word] if display_width(word) <= width else _BREAKS.split(word)
+        space = " " if lines[-1] else ""
+        for piece in pieces:
+            if display_width(lines[-1]) + len(space) + display_width(piece) > width and lines[-1]:
+                lines.append("")
+                space = ""
+            while display_width(piece) > width:
+                lines[-1], piece = piece[:width], piece[width:]
+                lines.append("")
+            lines[-1] += space + piece
+            space = ""
+    return [line.replace(GLUE, " ") for line in lines]
+
+
+def evenly_folded(text: str, width: int, most: int) -> list[str]:
+    """The same in at most ``most`` lines of about one length, without a lonely last word; what is beyond is cut off."""
+    lines = folded(text, width)
+    if len(lines) > most:
+        return [*lines[: most - 1], shorten_end(" ".join(lines[most - 1 :]), width)]
+    for narrower in range(width - 1, width // 2, -1):
+        evener = folded(text, narrower)
+        if len(evener) > len(lines):
+            break
+        lines = evener
+    return lines
