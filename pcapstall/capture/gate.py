@@ -5,7 +5,6 @@ numbers. What is read, and how the processes are started, is not known here.
 """
 
 import mmap
-import struct
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pcapstall.capture.source import FileSource, Stop
 
-_SLOT: Final = struct.Struct("<q")
+_SLOT_LEN: Final = 8
 _ORDER_AT: Final = 0
 _LIMIT_AT: Final = 1
 _FIRST_AT: Final = 2
@@ -36,7 +35,7 @@ class Board:
         self.count = count
         self.sizes = sizes
         """Bytes of each file that are read: one that grows must be as long for all."""
-        self._page = mmap.mmap(-1, _SLOT.size * (_FIRST_AT + 2 * count))
+        self._slots = memoryview(mmap.mmap(-1, _SLOT_LEN * (_FIRST_AT + 2 * count))).cast("q")
 
     def restart(self, index: int) -> None:
         """It begins anew."""
@@ -44,11 +43,10 @@ class Board:
         self[_FIRST_AT + self.count + index] = _READS
 
     def __getitem__(self, slot: int) -> int:
-        found: int = _SLOT.unpack_from(self._page, slot * _SLOT.size)[0]
-        return found
+        return self._slots[slot]
 
     def __setitem__(self, slot: int, value: int) -> None:
-        _SLOT.pack_into(self._page, slot * _SLOT.size, value)
+        self._slots[slot] = value
 
     def asked(self, index: int) -> int:
         """How many chunks process ``index`` asked for."""

@@ -7,6 +7,7 @@ capture of as many packets. Whose lengths they are is not known here.
 from collections.abc import Iterable
 from typing import Final
 
+from librt.strings import BytesWriter, read_i64_le, write_i64_le
 from librt.vecs import append, extend, vec
 from mypy_extensions import i64
 
@@ -27,6 +28,13 @@ class Lengths:
     def absorb(self, other: "Lengths") -> None:
         """All of ``other``'s as well."""
         self._values = extend(self._values, other._values)
+
+    def packed(self) -> bytes:
+        """All of them, in eight bytes each; `unpacked` is the inverse."""
+        writer = BytesWriter()
+        for value in self._values:
+            write_i64_le(writer, value)
+        return writer.getvalue()
 
     def __len__(self) -> int:
         return len(self._values)
@@ -83,3 +91,15 @@ class Lengths:
             else:
                 break
         return values[wanted]
+
+
+def unpacked(packed: bytes) -> Lengths:
+    """What `Lengths.packed` has packed."""
+    values: vec[i64] = vec[i64](capacity=len(packed) >> 3)
+    at: i64 = 0
+    while at < len(packed):
+        values = append(values, read_i64_le(packed, at))
+        at += 8
+    found = Lengths()
+    found._values = values
+    return found

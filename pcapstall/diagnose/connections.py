@@ -3,10 +3,11 @@
 Who remembers them, and what they tell, is the business of `knowledge`. Compiled, since it sees every flow.
 """
 
-from array import array
-from typing import Final, NamedTuple
+from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
+
+from pcapstall.core.packed import Packed, Packer, Unpacker
 
 _CONNECTED: Final = 1
 _SPEAKS_TLS: Final = 2
@@ -40,89 +41,54 @@ class Life:
         self.last_ref: i64 = last_ref
 
 
-Columns = tuple["array[int]", ...]
-
-
-class Packed(NamedTuple):
-    """Many things of a kind in few pieces."""
-
-    keys: bytes
-    """One after the other."""
-    key_lengths: bytes
-    """Of each in a byte."""
-    flags: bytes
-    columns: Columns
-    """Numbers of 64 bits, in each as many as there are things."""
-
-
-def pack(keys: list[bytes], columns: Columns, flags: bytes = b"") -> Packed:
-    """Things with these ``keys`` in few pieces; `keys_of` gives the keys back."""
-    return Packed(b"".join(keys), bytes([len(key) for key in keys]), flags, columns)
-
-
 def pack_connections(connections: list[Connection]) -> Packed:
     """``connections`` in few pieces."""
-    flags: list[int] = []
+    packer = Packer()
     for connection in connections:
-        flag: int = 0
+        flags: i64 = 0
         if connection.connected:
-            flag = _CONNECTED
+            flags = _CONNECTED
         if connection.speaks_tls:
-            flag += _SPEAKS_TLS
-        flags.append(flag)
-    return pack(
-        [connection.key for connection in connections],
-        (
-            array("q", [connection.syn_ns for connection in connections]),
-            array("q", [connection.ack_ns for connection in connections]),
-        ),
-        bytes(flags),
-    )
+            flags += _SPEAKS_TLS
+        packer.begin(connection.key)
+        packer.number(flags)
+        packer.number(connection.syn_ns)
+        packer.number(connection.ack_ns)
+    return packer.packed()
 
 
 def unpack_connections(packed: Packed) -> list[Connection]:
     """The inverse of `pack_connections`."""
-    syns: list[int] = packed.columns[0].tolist()
-    acks: list[int] = packed.columns[1].tolist()
-    flags = packed.flags
+    them = Unpacker(packed)
     found: list[Connection] = []
-    for at, key in enumerate(keys_of(packed)):
-        flag: i64 = i64(flags[at])
-        found.append(Connection(key, flag & _CONNECTED != 0, syns[at], acks[at], flag & _SPEAKS_TLS != 0))
+    while them.next():
+        flags: i64 = them.number()
+        syn_ns: i64 = them.number()
+        ack_ns: i64 = them.number()
+        found.append(Connection(them.key, flags & _CONNECTED != 0, syn_ns, ack_ns, flags & _SPEAKS_TLS != 0))
     return found
 
 
 def pack_lives(lives: list[Life]) -> Packed:
     """``lives`` in few pieces."""
-    return pack(
-        [life.key for life in lives],
-        (
-            array("q", [life.first_ns for life in lives]),
-            array("q", [life.last_ns for life in lives]),
-            array("q", [life.first_ref for life in lives]),
-            array("q", [life.last_ref for life in lives]),
-        ),
-    )
+    packer = Packer()
+    for life in lives:
+        packer.begin(life.key)
+        packer.number(life.first_ns)
+        packer.number(life.last_ns)
+        packer.number(life.first_ref)
+        packer.number(life.last_ref)
+    return packer.packed()
 
 
 def unpack_lives(packed: Packed) -> list[Life]:
     """The inverse of `pack_lives`."""
-    first_ns: list[int] = packed.columns[0].tolist()
-    last_ns: list[int] = packed.columns[1].tolist()
-    first_refs: list[int] = packed.columns[2].tolist()
-    last_refs: list[int] = packed.columns[3].tolist()
-    return [
-        Life(key, first_ns[at], last_ns[at], first_refs[at], last_refs[at]) for at, key in enumerate(keys_of(packed))
-    ]
-
-
-def keys_of(packed: Packed) -> list[bytes]:
-    """The keys one by one."""
-    found: list[bytes] = []
-    keys = packed.keys
-    begin: i64 = 0
-    for length in packed.key_lengths:
-        end: i64 = begin + i64(length)
-        found.append(keys[begin:end])
-        begin = end
+    them = Unpacker(packed)
+    found: list[Life] = []
+    while them.next():
+        first_ns: i64 = them.number()
+        last_ns: i64 = them.number()
+        first_ref: i64 = them.number()
+        last_ref: i64 = them.number()
+        found.append(Life(them.key, first_ns, last_ns, first_ref, last_ref))
     return found

@@ -9,7 +9,8 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.frames import file_of
-from pcapstall.diagnose.connections import Connection, Life, Packed, unpack_connections, unpack_lives
+from pcapstall.core.packed import Packed
+from pcapstall.diagnose.connections import Connection, Life, unpack_connections, unpack_lives
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.pairs import Pair
 from pcapstall.flows.flow import COPY, Flow

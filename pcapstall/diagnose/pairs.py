@@ -3,12 +3,11 @@
 Who fills them is the business of `knowledge`. Compiled, since it is asked about every flow.
 """
 
-from array import array
 from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from pcapstall.diagnose.connections import Packed, keys_of, pack
+from pcapstall.core.packed import Packed, Packer, Unpacker
 from pcapstall.wire.tls_reader import NEVER
 
 ONE_HOST_NS: Final = 2_000_000
@@ -81,43 +80,44 @@ class Pair:
 
 def pack_pairs(pairs: dict[bytes, Pair]) -> Packed:
     """``pairs`` in few pieces."""
-    them = list(pairs.values())
-    return pack(
-        list(pairs),
-        (
-            array("q", [pair.syn_synack_ns for pair in them]),
-            array("q", [pair.synack_ack_ns for pair in them]),
-            array("q", [pair.retried_syn_synack_ns for pair in them]),
-            array("q", [pair.retried_synack_ack_ns for pair in them]),
-            array("q", [pair.client_ttl for pair in them]),
-            array("q", [pair.server_ttl for pair in them]),
-            array("q", [pair.file_index for pair in them]),
-            array("q", [pair.unshown for pair in them]),
-            array("q", [pair.moment[0] for pair in them]),
-            array("q", [pair.moment[1] for pair in them]),
-        ),
-    )
+    packer = Packer()
+    for key, pair in pairs.items():
+        packer.begin(key)
+        packer.number(pair.syn_synack_ns)
+        packer.number(pair.synack_ack_ns)
+        packer.number(pair.retried_syn_synack_ns)
+        packer.number(pair.retried_synack_ack_ns)
+        packer.number(pair.client_ttl)
+        packer.number(pair.server_ttl)
+        packer.number(pair.file_index)
+        packer.number(pair.unshown)
+        packer.number(pair.moment[0])
+        packer.number(pair.moment[1])
+    return packer.packed()
 
 
-def unpack_pairs(packed: Packed) -> dict[bytes, Pair]:
-    """The inverse of `pack_pairs`."""
-    columns: list[list[int]] = [column.tolist() for column in packed.columns]
-    moments: list[int] = columns[8]
-    within: list[int] = columns[9]
-    found: dict[bytes, Pair] = {}
-    for at, key in enumerate(keys_of(packed)):
-        pair = Pair()
-        pair.syn_synack_ns = columns[0][at]
-        pair.synack_ack_ns = columns[1][at]
-        pair.retried_syn_synack_ns = columns[2][at]
-        pair.retried_synack_ack_ns = columns[3][at]
-        pair.client_ttl = columns[4][at]
-        pair.server_ttl = columns[5][at]
-        pair.file_index = columns[6][at]
-        pair.unshown = columns[7][at]
-        pair.moment = (moments[at], within[at])
-        found[key] = pair
-    return found
+def absorb_packed(pairs: dict[bytes, Pair], packed: Packed) -> None:
+    """Put those that `pack_pairs` has packed among ``pairs``."""
+    them = Unpacker(packed)
+    pair = Pair()
+    while them.next():
+        pair.syn_synack_ns = them.number()
+        pair.synack_ack_ns = them.number()
+        pair.retried_syn_synack_ns = them.number()
+        pair.retried_synack_ack_ns = them.number()
+        pair.client_ttl = them.number()
+        pair.server_ttl = them.number()
+        pair.file_index = them.number()
+        pair.unshown = them.number()
+        record: i64 = them.number()
+        within: i64 = them.number()
+        pair.moment = (record, within)
+        known = pairs.get(them.key)
+        if known is None:
+            pairs[them.key] = pair
+            pair = Pair()
+        else:
+            known.absorb(pair)
 
 
 def absorb_pairs(pairs: dict[bytes, Pair], more: dict[bytes, Pair]) -> None:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from pcapstall.pipeline.logs import Logs
     from pcapstall.pipeline.straces import Straces
 
+ROWS_PAY: Final = 128
+"""Rows for which it pays to have a process make a part of them."""
 NOTHING_LEFT_OUT: Final = HealthySummary(0, {}, {}, {})
 
 
@@ -168,7 +170,7 @@ def _put_together(
         thresholds_ns=options.thresholds_ns,
         captures=captures,
         straces=straces.reports() if straces is not None else [],
-        flows=_Rows(findings, t0_ns),
+        flows=_Rows(findings, t0_ns, 1 if straces is not None or logs is not None else options.jobs),
         healthy=NOTHING_LEFT_OUT if options.all_flows else summary_of_counted(collector.counted),
         totals=tally.totals(),
         warnings=notices,
@@ -199,9 +201,19 @@ def _capture_reports(files: Files, collector: Collector) -> list[CaptureReport]:
 class _Rows:
     """The rows of the report, made one after the other each time they are asked for."""
 
-    def __init__(self, findings: Findings, t0_ns: int) -> None:
+    def __init__(self, findings: Findings, t0_ns: int, jobs: int) -> None:
         self._findings = findings
         self._t0_ns = t0_ns
+        self._jobs = jobs
 
     def __iter__(self) -> Iterator[FlowReport]:
-        return self._findings.rows(self._t0_ns)
+        findings = self._findings
+        if self._jobs == 1 or len(findings.flows()) < ROWS_PAY:
+            return findings.rows(self._t0_ns)
+        from pcapstall.pipeline.forked import cores  # few reports have so many
+        from pcapstall.pipeline.rows import rows_by_several
+
+        processes = min(self._jobs or cores(), 2 * len(findings.flows()) // ROWS_PAY)
+        if processes == 1:
+            return findings.rows(self._t0_ns)
+        return rows_by_several(findings.flows(), lambda flow: findings.row_of(flow, self._t0_ns), processes)

@@ -144,11 +144,15 @@ class Findings:
     def rows(self, t0_ns: int) -> "Iterator[FlowReport]":
         """The rows in the order of the flows' ids."""
         for flow in self._flows:
-            yield self._verdicts.row(self.case(flow), t0_ns)
+            yield self.row_of(flow, t0_ns)
 
     def row(self, flow_id: int, t0_ns: int) -> "FlowReport":
-        """One of them; KeyError when there is no such row."""
-        return self._verdicts.row(self.case(self.flow_of(flow_id)), t0_ns)
+        """One of the rows; KeyError when there is no such row."""
+        return self.row_of(self.flow_of(flow_id), t0_ns)
+
+    def row_of(self, flow: Flow, t0_ns: int) -> "FlowReport":
+        """The row of a flow that is shown."""
+        return self._verdicts.row(self.case(flow), t0_ns)
 
     def capture_points(self) -> Mapping[str, int]:
         """How many flows, shown or not, by capture point."""

@@ -191,7 +191,8 @@ def _in_parallel(
     # Where every flow is shown, most of the time goes into the rows, which one process makes.
     if options.jobs == AS_MANY_AS_PAY and (options.all_flows or _total_len(names) < PAYS_LEN):
         return Alone("")
-    from pcapstall.pipeline.workers import cores, why_alone  # a small capture needs none
+    from pcapstall.pipeline.forked import cores  # a small capture needs none
+    from pcapstall.pipeline.workers import why_alone
 
     probe = open_captures(list(paths), stop)
     probe.close()

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from pcapstall.diagnose.knowledge import ALL_PAIRS, CONNECTIONS_MAX, PAIRS_MAX, Knowledge
-from pcapstall.diagnose.pairs import absorb_pairs, in_order, unpack_pairs
+from pcapstall.diagnose.pairs import absorb_packed, absorb_pairs, in_order
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.share import THE_END, phase_of
 from pcapstall.pipeline.collect import NOTES_MAX, ROWS_MAX, Collector
@@ -104,14 +104,14 @@ def put_together(results: Sequence[ShareResult], collector: Collector, files: di
 def _sizes(told: Knowledge | PackedKnowledge) -> tuple[int, int]:
     """How many connections and lives."""
     if isinstance(told, PackedKnowledge):
-        return len(told.connections.key_lengths), len(told.lives.key_lengths)
+        return told.connections.things, told.lives.things
     return len(told.connections), len(told.lives)
 
 
 def _learn(knowledge: Knowledge, told: Knowledge | PackedKnowledge) -> None:
     """Let ``knowledge`` know what others have learned."""
     if isinstance(told, PackedKnowledge):
-        absorb_pairs(knowledge.pairs, unpack_pairs(told.pairs))
+        absorb_packed(knowledge.pairs, told.pairs)
         knowledge.packed_connections.append(told.connections)
         knowledge.packed_lives.append(told.lives)
         return

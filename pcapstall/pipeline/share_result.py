@@ -5,12 +5,13 @@ Made where the share was followed, in another process or on another host. Nothin
 
 import copyreg
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from pcapstall.capture.captures import Captures
-from pcapstall.core.lengths import Lengths
-from pcapstall.diagnose.connections import Packed, pack_connections, pack_lives
+from pcapstall.core.lengths import Lengths, unpacked
+from pcapstall.core.packed import Packed
+from pcapstall.diagnose.connections import pack_connections, pack_lives
 from pcapstall.diagnose.knowledge import Knowledge
 from pcapstall.diagnose.pairs import pack_pairs
 from pcapstall.flows.flow import Flow
@@ -22,8 +23,8 @@ from pcapstall.pipeline.share_collect import ShareCollector
 from pcapstall.pipeline.tally import LengthTally
 
 
-def _reduce_lengths(lengths: Lengths) -> "tuple[type[Lengths], tuple[array[int]]]":
-    return Lengths, (array("q", lengths.values()),)
+def _reduce_lengths(lengths: Lengths) -> tuple[Callable[[bytes], Lengths], tuple[bytes]]:
+    return unpacked, (lengths.packed(),)
 
 
 make_packable(LengthTally)

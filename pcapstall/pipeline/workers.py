@@ -8,32 +8,24 @@ files anew.
 import os
 import pickle
 import select
-import signal
 import warnings
 from collections.abc import Sequence
-from typing import Final, NamedTuple, Self
+from importlib import import_module
+from typing import Final, Self
 
 from pcapstall.capture.captures import Captures, open_captures
 from pcapstall.capture.gate import Board, Gate
 from pcapstall.capture.remote import is_url
 from pcapstall.capture.source import Stop
-from pcapstall.core.errors import PcapstallError
 from pcapstall.core.garbage import without_garbage
+from pcapstall.pipeline.forked import Failure, Forked, Paper, end_with
 from pcapstall.pipeline.scan import Listener, Scan
 from pcapstall.pipeline.share_result import ShareResult, packed
 from pcapstall.pipeline.shares import Wanted, follow_share
 
-JOBS_MAX: Final = 8
-"""Each reads everything, so that many more would only read."""
-_READ_LEN: Final = 1 << 20
 _LOOK_MS: Final = 500
 """A signal may come just before the waiting begins; so late it is heard then."""
-
-# How a worker's process ends.
-_TOLD: Final = 0
-_FAILED: Final = 1
-"""And it has told why."""
-_SILENT: Final = 2
+_NEEDED_BY_ROWS: Final = "pcapstall.pipeline.verdicts"
 
 
 class ShareRedone(ResourceWarning):
@@ -49,15 +41,6 @@ class WorkerFault(RuntimeWarning):
         """The traceback, in the worker."""
 
 
-class Failure(NamedTuple):
-    """What a worker says that could not do it."""
-
-    why: str
-    """In a line."""
-    trace: str
-    """The traceback of a fault of pcapstall's own; empty for what may happen to anybody."""
-
-
 def why_alone(captures: Captures) -> str:
     """Why only one process can read these files; empty when several can."""
     infos = captures.infos()
@@ -68,11 +51,6 @@ def why_alone(captures: Captures) -> str:
     return ""
 
 
-def cores() -> int:
-    """How many processes this one may keep busy."""
-    return min(len(os.sched_getaffinity(0)), JOBS_MAX)
-
-
 class Workers:
     """The processes, from their start on. To be closed in any case."""
 
@@ -80,10 +58,8 @@ class Workers:
         self._paths = list(paths)
         self._wanted = wanted
         self._board = Board(wanted.shares, sizes)
-        self._running: dict[int, tuple[int, int]] = {}
-        """By index: process and the pipe that brings its result."""
-        self._ended: dict[int, int] = {}
-        """By index, how: an exit code, or a signal's number below 0."""
+        self._running: dict[int, Forked] = {}
+        """By index."""
         for index in range(1, wanted.shares):
             self._start(index)
 
@@ -104,64 +80,38 @@ class Workers:
 
     def close(self) -> None:
         """End those that still run; nobody waits for them."""
-        for index, (pid, read_fd) in self._running.items():
-            os.close(read_fd)
-            if index not in self._ended:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
+        for worker in self._running.values():
+            worker.close()
         self._running.clear()
 
     def _start(self, index: int) -> None:
-        read_fd, write_fd = os.pipe()
         parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            code = _SILENT
-            try:
-                os.close(read_fd)
-                _write(write_fd, _work(self._paths, self._wanted, index, self._board, parent))
-                code = _TOLD
-            except BaseException as error:
-                _write(write_fd, pickle.dumps(_failure(error)))
-                code = _FAILED
-                raise
-            finally:
-                # Whatever happened: this is not the program, and nothing of it may be written or removed from here.
-                os._exit(code)
-        os.close(write_fd)
-        self._running[index] = pid, read_fd
+
+        def work(paper: Paper) -> None:
+            _work(self._paths, self._wanted, index, self._board, parent, paper)
+
+        self._running[index] = Forked(f"share {index}", work)
 
     def _is_over(self, index: int) -> bool:
         """Whether a worker has ended, or reads nothing any more."""
-        if index in self._ended or self._board.is_done(index):
-            return True
-        pid, status = os.waitpid(self._running[index][0], os.WNOHANG)
-        if pid:
-            self._ended[index] = os.waitstatus_to_exitcode(status)
-        return pid != 0
+        return self._board.is_done(index) or self._running[index].has_ended()
 
     def _told_by(self, index: int, stop: Stop) -> ShareResult | Failure:
         """What a worker has to tell. KeyboardInterrupt when asked for the end twice, however long it takes."""
-        pid, read_fd = self._running[index]
+        worker = self._running[index]
         poll = select.poll()
-        poll.register(read_fd, select.POLLIN)
+        poll.register(worker.end_fd, select.POLLIN)
         poll.register(stop.wake_fd(), select.POLLIN)
-        parts: list[bytes] = []
-        while not parts or parts[-1]:
+        while worker.end_fd not in (ready := [fd for fd, _ in poll.poll(_LOOK_MS)]):
+            if ready:
+                stop.drain()
             if stop.count > 1:
                 raise KeyboardInterrupt
-            ready = [fd for fd, _ in poll.poll(_LOOK_MS)]
-            if read_fd in ready:
-                parts.append(os.read(read_fd, _READ_LEN))
-            elif ready:
-                stop.drain()
-        if index not in self._ended:
-            _, status = os.waitpid(pid, 0)
-            self._ended[index] = os.waitstatus_to_exitcode(status)
-        code = self._ended[index]
-        if code not in (_TOLD, _FAILED):
-            return Failure(f"was ended by signal {-code}" if code < 0 else "ended without a word", "")
-        told: ShareResult | Failure = pickle.loads(b"".join(parts))
+        said = worker.told()
+        if isinstance(said, Failure):
+            return said
+        with said:
+            told: ShareResult = pickle.loads(said)
         return told
 
     def _warn(self, index: int, failure: Failure) -> None:
@@ -194,15 +144,12 @@ class _Orphan(Listener):
 
     def is_over(self, _leader: int) -> bool:
         """Ends this process when nobody is left to work for."""
-        if os.getppid() != self._parent:
-            os._exit(_SILENT)
+        end_with(self._parent)
         return False
 
 
-def _work(paths: list[str], wanted: Wanted, index: int, board: Board, parent: int) -> bytes:
-    """All that a worker does. Whoever hits Ctrl-C means the program: its first process tells where to stop."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def _work(paths: list[str], wanted: Wanted, index: int, board: Board, parent: int, paper: Paper) -> None:
+    """All that a worker does."""
     orphan = _Orphan(parent)
     stop = Stop()
     stop.gate = Gate(board, index, orphan.is_over)
@@ -210,23 +157,7 @@ def _work(paths: list[str], wanted: Wanted, index: int, board: Board, parent: in
     with without_garbage():
         result, _ = follow_share(captures, wanted, index, orphan)
         board.note_done(index)
-        return pickle.dumps(packed(result), pickle.HIGHEST_PROTOCOL)
-
-
-def _failure(error: BaseException) -> Failure:
-    """What is told of ``error``."""
-    import traceback
-
-    said = "".join(traceback.format_exception_only(error)).strip()
-    if isinstance(error, (PcapstallError, OSError, MemoryError)):
-        return Failure(f"failed ({said})", "")
-    return Failure(f"failed, a fault of pcapstall ({said})", "".join(traceback.format_exception(error)).rstrip())
-
-
-def _write(fd: int, told: bytes) -> None:
-    view = memoryview(told)
-    while view:
-        view = view[os.write(fd, view) :]
+        pickle.dump(packed(result), paper, pickle.HIGHEST_PROTOCOL)
 
 
 class Reading:
@@ -251,4 +182,6 @@ class Reading:
         """Read everything; the scan is that of this process. KeyboardInterrupt when asked for the end twice."""
         with without_garbage():
             own, scan = follow_share(self.captures, self._wanted, 0, listener)
+            if own.kept:
+                import_module(_NEEDED_BY_ROWS)  # whoever waits for workers has the time
             return scan, [own, *self._workers.results(self._stop)]

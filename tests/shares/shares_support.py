@@ -57,3 +57,8 @@ def cut_after(path: Path, packets: int, target: Path) -> Path:
         at += 16 + int(struct.unpack_from("<I", data, at + 8)[0])
     target.write_bytes(data[:at])
     return target
+
+
+def children() -> set[int]:
+    """Processes that this one has started and not waited for."""
+    return {int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()}

@@ -11,18 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shares_support import PACKETS, cut_after, report, told
+from shares_support import PACKETS, children, cut_after, report, told
 
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
 from pcapstall.cli.terminal import ctrl_c_stops
 from pcapstall.pipeline import Analysis, Options, analyse, workers
 from pcapstall.pipeline.workers import ShareRedone, WorkerFault
-
-
-def children() -> set[int]:
-    """Processes that this one has started and not waited for."""
-    return {int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()}
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,69 @@
+"""Many rows of a report, made by several processes: one with its verdict takes as long as to follow a thousand packets.
+
+When everything is known a process is forked for a part of the flows, and hands their rows over as they are. What a row
+says is not known here.
+"""
+
+import gc
+import os
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import zip_longest
+from typing import Final
+
+from pcapstall.flows.flow import Flow
+from pcapstall.pipeline.forked import Failure, Forked, Paper, end_with
+from pcapstall.report.model import FlowReport
+
+BLOCK: Final = 16_384
+"""Rows that lie in memory at once; after them the next ones are begun."""
+_OWN_PART: Final = 0.8
+"""What the first process makes of the rows beside what each other one makes: it takes theirs, and writes all."""
+
+Make = Callable[[Flow], FlowReport]
+
+
+def rows_by_several(flows: Sequence[Flow], make: Make, processes: int) -> Iterator[FlowReport]:
+    """What ``make`` makes of each of ``flows``, in their order; ``processes`` includes this one, and is at least 2."""
+    for at in range(0, len(flows), BLOCK):
+        yield from _block(flows[at : at + BLOCK], make, processes - 1)
+
+
+def _block(flows: Sequence[Flow], make: Make, others: int) -> Iterator[FlowReport]:
+    each = int(len(flows) / (others + _OWN_PART))
+    begins = [len(flows) - each * (others - number) for number in range(others)]
+    helpers: list[Forked] = []
+    try:
+        with suppress(OSError):  # so many processes are not to be had
+            helpers.extend(_fork(flows[begin : begin + each], make) for begin in begins)
+        yield from map(make, flows[: begins[0]])
+        for begin, helper in zip_longest(begins, helpers):
+            yield from _taken(helper, flows[begin : begin + each], make)
+    finally:
+        for helper in helpers:
+            helper.close()
+
+
+def _fork(flows: Sequence[Flow], make: Make) -> Forked:
+    parent = os.getpid()
+
+    def work(paper: Paper) -> None:
+        gc.disable()  # to look at everything is to copy what the two have in common
+        for flow in flows:
+            pickle.dump(make(flow), paper, pickle.HIGHEST_PROTOCOL)
+            end_with(parent)
+
+    return Forked("rows", work)
+
+
+def _taken(helper: Forked | None, flows: Sequence[Flow], make: Make) -> Iterator[FlowReport]:
+    """What ``helper`` has made of ``flows``; made here if it could not, so that whatever is wrong is told as ever."""
+    said = None if helper is None else helper.told()
+    if said is None or isinstance(said, Failure):
+        yield from map(make, flows)
+        return
+    with said:
+        for _ in flows:
+            row: FlowReport = pickle.load(said)
+            yield row

@@ -1,0 +1,115 @@
+"""Rows that several processes make are those that one makes, whatever becomes of the processes."""
+
+import os
+import signal
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shares_support import FILES, children, label, report, told
+
+from pcapstall.pipeline import Analysis, Options, analyse, analysis, rows
+from pcapstall.pipeline.findings import Findings
+
+make_row = Findings.row_of
+
+
+@pytest.fixture(autouse=True)
+def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """And nothing is left running."""
+    monkeypatch.setattr(analysis, "ROWS_PAY", 4)
+    others = children()
+    yield
+    assert children() <= others
+
+
+@pytest.fixture
+def several(traffic: Path) -> Analysis:
+    """Rows are made when they are asked for."""
+    return report(traffic, jobs=3)
+
+
+@pytest.fixture
+def alone(traffic: Path) -> str:
+    return told(report(traffic))
+
+
+@pytest.mark.parametrize("path", FILES[::5], ids=label)
+def test_every_flow_of_a_capture(path: Path) -> None:
+    one = analyse([str(path)], Options(jobs=1, all_flows=True))
+    assert list(analyse([str(path)], Options(jobs=4, all_flows=True)).flows) == list(one.flows)
+
+
+def test_they_are_made_by_others(several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    here: list[int] = []
+
+    def noted(self: Findings, flow: Any, t0_ns: int) -> Any:
+        here.append(flow.id)
+        return make_row(self, flow, t0_ns)
+
+    monkeypatch.setattr(Findings, "row_of", noted)
+    count = len(list(several.flows))
+    assert count > 20
+    assert 0 < len(here) < count / 2
+    assert told(several) == alone
+
+
+def test_in_blocks(several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "BLOCK", 7)
+    assert told(several) == alone
+
+
+def killed(_error: BaseException | None) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def failed(_error: BaseException | None) -> None:
+    raise MemoryError
+
+
+@pytest.mark.parametrize("end", [killed, failed])
+def test_those_of_a_process_that_ends_are_made_here(
+    several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch, end: Any
+) -> None:
+    parent, made = os.getpid(), 0
+
+    def ending(self: Findings, flow: Any, t0_ns: int) -> Any:
+        nonlocal made
+        made += 1
+        if os.getpid() != parent and made > 3:
+            end(None)
+        return make_row(self, flow, t0_ns)
+
+    monkeypatch.setattr(Findings, "row_of", ending)
+    assert told(several) == alone
+
+
+def test_no_process_can_be_started(several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", full)
+    descriptors = len(os.listdir("/proc/self/fd"))
+    assert told(several) == alone
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_a_fault_is_the_same(several: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
+    def faulty(self: Findings, flow: Any, t0_ns: int) -> Any:
+        if flow.id == last:
+            raise KeyError("no such rule")
+        return make_row(self, flow, t0_ns)
+
+    last = [row.id for row in several.flows][-1]
+    monkeypatch.setattr(Findings, "row_of", faulty)
+    with pytest.raises(KeyError, match="no such rule"):
+        list(several.flows)
+
+
+def test_who_has_seen_enough_leaves_nothing_running(several: Analysis) -> None:
+    made = iter(several.flows)
+    assert len(list(islice(made, 2))) == 2
+    assert children()
+    del made
