@@ -1,40 +1,64 @@
 """Text that nobody understands, with other names in it: addresses by their looks, names that are known from elsewhere.
 
-Sentences of a report, lines of logs, what a strace prints between its strings. Lengths need not stay. What looks like
-none of these is left as it is.
+Sentences of a report and lines of logs. Lengths need not stay. What looks like none of these is left as it is; how
+addresses are written is known to `notations`, how text is escaped to `escapes`.
 """
 
-import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
+from unicodedata import normalize
 
+from pcapstall.anonymise.escapes import is_escaped, runs
 from pcapstall.anonymise.mapping import NAME_LEN_MAX, Mapping
+from pcapstall.anonymise.notations import BARE, COMMAS, DASHED, KERNEL, MAC, MANY, UUID, V4, V6, Notations
 from pcapstall.anonymise.words import WORD
-from pcapstall.core.endpoints import DOTTED_QUAD, fold, format_address
 
-_PORT_NEXT: Final = r"(?!\.\d)|(?=\.\d{1,5}(?!\.?\w))"
-"""Behind an address: no further number, or only a port, as tcpdump writes it (10.0.0.1.443)."""
-_V4: Final = rf"(?<!\d)(?<!\d\.){DOTTED_QUAD}(?!\d)(?:{_PORT_NEXT})"
-_HEX: Final = "[0-9A-Fa-f]"
-V6: Final = (
-    rf"(?<!\w)(?<!\w\.)(?:(?:{_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}(?=:\d{{1,5}}(?![\w:]))"
-    rf"|(?:{_HEX}{{0,4}}:){{2,8}}(?:{DOTTED_QUAD}|{_HEX}{{1,4}}|(?<=::))(?!\w|:[\w:])(?:{_PORT_NEXT}))"
+_WITHIN: Final = re.compile(
+    rf"(?P<mac>{MAC})|(?P<uuid>{UUID})|(?P<many>{MANY})|(?P<v4>{V4})|(?P<dashed>{DASHED})|(?P<bare>{BARE})"
 )
-_MAC: Final = (
-    rf"(?<![0-9A-Za-z])(?:(?:{_HEX}{{1,2}}:){{5,130}}{_HEX}{{1,2}}|(?:{_HEX}{{2}}-){{5,130}}{_HEX}{{2}}"
-    rf"|(?:{_HEX}{{4}}\.){{2}}{_HEX}{{4}})(?![.:-]?\w)"
-)
-"""IEEE's, the kernel's and Cisco's notation; longer runs are two addresses and a type (iptables), or a fingerprint."""
-_DASHED: Final = r"(?<!\d)(?<!\d-)\d{1,3}(?:-\d{1,3}){3}(?!-?\d)"
-_WITHIN: Final = re.compile(rf"(?P<mac>{_MAC})|{_V4}|{_DASHED}")
 """Addresses within other words: ip-10-0-0-7."""
 _USER: Final = r"(?:(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]++@|[A-Za-z0-9._%+-]{1,64}@)"
 """Begun within a run only for the length of RFC 5321 section 4.5.3.1.1, lest it is read once for each place in it."""
 _TEXT: Final = rf"{_USER}?[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-_TOKEN: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{V6})|(?P<v4>{_V4})|(?P<text>{_TEXT})")
-_ADDRESSES: Final = re.compile(rf"(?P<mac>{_MAC})|(?P<v6>{V6})|(?P<v4>{_V4})")
+_URL: Final = r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s\"'<>\\^`{|}]+"
+_ARPA: Final = r"(?<![\w.-])(?:[0-9A-Fa-f]{1,3}\.){1,32}(?i:in-addr|ip6)\.(?i:arpa)(?![\w-])"
+_CALLED: Final = (
+    r"(?<![A-Za-z])(?i:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|authorization|set-cookie|cookie"
+    r"|credentials?|client[_-]?id|session[_-]?id|user(?:name|[_-]?id)?(?=\"?=|\":))\\?[\"']?\s*[:=]\s*\\?[\"']?"
+    r"(?:(?i:bearer|basic|digest|negotiate)\s+)?"
+)
+_SECRET: Final = rf"(?:{_CALLED})(?P<value>[^\s\"',;&{{}}\[\]]+)"
+"""What is called a secret is one."""
+_ENDS_CALLED: Final = re.compile(_CALLED + "$")
+_CALLED_LEN: Final = 60
+_KEY: Final = (
+    r"(?<![A-Za-z0-9+/_=-])eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*"
+    r"|(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{20,}={0,2}(?![A-Za-z0-9+/_=-])"
+)
+"""A JSON web token; anything as long as a key."""
+_HASH: Final = "[bcdfghjklmnpqrstvwxz2456789]"
+_POD: Final = rf"(?<![\w.-])[a-z0-9](?:[a-z0-9-]{{0,200}}[a-z0-9])?-{_HASH}{{8,10}}-{_HASH}{{5}}(?![\w-])"
+"""A pod of a deployment: its name and two names that Kubernetes made up."""
+_JA4: Final = r"(?<!\w)[tqd]\d\d[di]\d{4}\w\w_[0-9a-f]{12}_[0-9a-f]{12}(?!\w)"
+_TOKEN: Final = re.compile(
+    rf"(?P<ja4>{_JA4})|(?P<url>{_URL})|(?P<secret>{_SECRET})|(?P<uuid>{UUID})|(?P<kernel>{KERNEL})|(?P<mac>{MAC})|(?P<arpa>{_ARPA})"
+    rf"|(?P<v6>{V6})(?:%(?P<zone>[\w.-]+))?|(?P<many>{MANY})|(?P<v4>{V4})|(?P<commas>{COMMAS})|(?P<bare>{BARE})"
+    rf"|(?P<pod>{_POD})|(?P<key>{_KEY})|(?P<text>{_TEXT})"
+)
+_BUT_KEYS: Final = re.compile(_TOKEN.pattern.replace(rf"|(?P<key>{_KEY})", ""))
+_ADDRESSES: Final = re.compile(rf"(?P<mac>{MAC})|(?P<v6>{V6})|(?P<v4>{V4})")
+_PORT_BEHIND: Final = re.compile(
+    r"(.+)(\.(?:\d{1,5}|https?|domain|smtp|submission|imaps?|ldaps?|ssh|mysql|postgresql))"
+)
+"""A host's port as tcpdump has it."""
+_MAC_ALONE: Final = re.compile(MAC)
 _ANY_WORD: Final = re.compile(r"[^\W_]+")
+_COMMON_INTERFACE: Final = re.compile(r"(?:any|lo|(?:eth|en[ops]|enp|wlan|wlp|bond|br|tun|tap|docker)[\dsfp]*)")
+_URL_PARTS: Final = re.compile(
+    r"(?P<scheme>[^:]+://)(?:(?P<user>[^/?#]*)@)?(?P<host>\[[^\]]*\]|[^/?#:]*)(?P<port>:\d{1,5}(?!\d))?(?P<rest>.*)",
+    re.DOTALL,
+)
 
 _SUFFIXES: Final = frozenset(
     "com org net edu gov mil int io dev cloud app ai co eu de fr uk us nl ch at it es pl se no fi dk cz ru cn jp kr in"
@@ -48,10 +72,6 @@ GENERIC: Final = _SUFFIXES | frozenset(
 )
 """Words that a log is full of, whatever hosts are called."""
 _SHORTEST: Final = 3
-_MAC_LEN: Final = 6
-_ETHERNET_LEN: Final = 14
-_EUI_LEN: Final = 8
-"""So many numbers with colons between may be an IPv6 address."""
 
 
 class FreeText:
@@ -59,40 +79,52 @@ class FreeText:
 
     def __init__(self, mapping: Mapping, hidden: Iterable[str] = ()) -> None:
         self._mapping = mapping
-        words = {word.lower() for text in hidden for word in _ANY_WORD.findall(text)}
-        self._hidden = mapping.hidden
-        """Words that were named by hand: replaced wherever they stand."""
-        self._hidden.update(word for word in words if word.isascii())
-        foreign = "|".join(re.escape(word) for word in sorted(words - self._hidden, key=len, reverse=True))
+        self._notations = notations = Notations(mapping)
+        self.address, self.number, self.hides = notations.address, notations.number, mapping.hides
+        words = {
+            normalize("NFC", word).lower() for text in hidden for word in _ANY_WORD.findall(normalize("NFC", text))
+        }
+        mapping.hidden.update(word for word in words if word.isascii())
+        spellings = {normalize(form, word) for word in words if not word.isascii() for form in ("NFC", "NFD")}
+        foreign = "|".join(re.escape(word) for word in sorted(spellings, key=len, reverse=True))
         self._foreign = re.compile(rf"(?<![^\W_])(?:{foreign})(?![^\W_])", re.IGNORECASE) if foreign else None
-        """Those of other letters than ASCII's."""
+        """Words that were named by hand, of other letters than ASCII's."""
         self._names: set[str] = set()
         self._words: set[str] = set()
         self._known = -1
+        self._kinds: dict[str, Callable[[str], str]] = {
+            "ja4": str, "url": self._url, "uuid": notations.uuid, "kernel": notations.kernel, "mac": notations.hardware,
+            "arpa": mapping.name, "v6": notations.address, "many": mapping.words, "v4": notations.address,
+            "commas": notations.commas, "dashed": notations.dashed, "bare": notations.bare, "pod": mapping.words,
+            "key": self._key, "text": self._text,
+        }  # fmt: skip
 
     def line(self, text: str) -> str:
         """``text`` with other names."""
         self._learn()
+        if not is_escaped(text):
+            return self._plain(text)
+        made, before = "", ""
+        for part, decoded, escaped in runs(text):
+            if decoded is None:
+                made += self._plain(part)
+            elif _ENDS_CALLED.search(before[-_CALLED_LEN:]):
+                made += self._mapping.words(decoded)
+            else:
+                other = self._plain(decoded)
+                made += part if other == decoded else escaped(other)
+            before = part
+        return made
+
+    def _plain(self, text: str) -> str:
+        """Text in which nothing is escaped."""
         if self._foreign is not None:
             text = self._foreign.sub(lambda match: self._mapping.words(match[0]), text)
         return _TOKEN.sub(self._token, text)
 
-    def addresses(self, text: str) -> str:
-        """``text`` with other addresses; of its words only those that are hidden are replaced."""
-        pieces, at = [], 0
-        for match in _ADDRESSES.finditer(text):
-            pieces += [self._hide(text[at : match.start()]), self._token(match)]
-            at = match.end()
-        return "".join((*pieces, self._hide(text[at:])))
-
-    def hides(self, text: str) -> bool:
-        """Whether a hidden word stands in ``text``."""
-        return bool(self._hidden) and not self._hidden.isdisjoint(WORD.findall(text.lower()))
-
-    def _hide(self, text: str) -> str:
-        if not self._hidden:
-            return text
-        return WORD.sub(lambda match: self._mapping.word(match[0]) if self.hides(match[0]) else match[0], text)
+    def written(self, text: str) -> str:
+        """The other name of an address of any kind."""
+        return self._notations.hardware(text) if _MAC_ALONE.fullmatch(text) else self.address(text)
 
     def _learn(self) -> None:
         """Names that were met since, with the domains that they are in."""
@@ -107,12 +139,14 @@ class FreeText:
         self._words -= GENERIC
 
     def _token(self, match: re.Match[str]) -> str:
-        text, kind = match[0], match.lastgroup
-        if kind == "mac":
-            return self._hardware(text)
-        if kind in ("v4", "v6"):
-            return self.address(text)
-        return self._text(text)
+        kind = match.lastgroup or "text"
+        if kind == "secret":
+            value = match["value"]
+            return match[0][: -len(value)] + self._mapping.words(value)
+        if kind == "zone":
+            zone = match["zone"]
+            return f"{self.address(match['v6'])}%{zone if is_common_interface(zone) else self._mapping.words(zone)}"
+        return self._kinds[kind](match[0])
 
     def host(self, text: str) -> str:
         """The other name of what is known to be a host: an address, or words with an address among them."""
@@ -125,51 +159,41 @@ class FreeText:
             at = match.end()
         return made + self._mapping.words(text[at:])
 
-    def _hardware(self, text: str) -> str:
-        """The other name of a MAC address in any notation; of a longer run of bytes, other bytes."""
-        if "." in text:
-            digits = self._mapping.mac(bytes.fromhex(text.replace(".", ""))).hex()
-            return ".".join((digits[:4], digits[4:8], digits[8:]))
-        separator = "-" if "-" in text else ":"
-        data = bytes(int(part, 16) for part in text.split(separator))
-        if len(data) == _MAC_LEN:
-            return self._mapping.mac(data).hex(separator)
-        if len(data) == _ETHERNET_LEN:
-            destination, source, kind = data[:_MAC_LEN], data[_MAC_LEN : 2 * _MAC_LEN], data[2 * _MAC_LEN :]
-            return (self._mapping.mac(destination) + self._mapping.mac(source) + kind).hex(separator)
-        if len(data) == _EUI_LEN and separator == ":":
-            return self.address(text)
-        return self._mapping.blob(data).hex(separator)
+    def _url(self, text: str) -> str:
+        """But for the scheme, the port and common words all of it may be somebody's."""
+        parts = _URL_PARTS.fullmatch(text)
+        if parts is None:
+            return self._mapping.words(text)
+        user, host = parts["user"], parts["host"]
+        made = parts["scheme"] + ("" if user is None else self._mapping.words(user) + "@")
+        if host.startswith("["):
+            made += f"[{_BUT_KEYS.sub(self._token, host[1:-1])}]"
+        else:
+            made += host if host.lower() in GENERIC else self.host(host)
+        rest = WORD.sub(
+            lambda word: word[0] if word[0].lower() in GENERIC else self._mapping.word(word[0]), parts["rest"]
+        )
+        return made + (parts["port"] or "") + rest
 
-    def address(self, text: str) -> str:
-        """The other name of an address; what is none stays."""
-        try:
-            packed = ipaddress.ip_address(text).packed
-        except ValueError:
-            return text
-        other = self._mapping.ip(packed)
-        if other == packed:
-            return text
-        folded = fold(other)
-        if "." in text and len(folded) < len(other):
-            return text[: text.rindex(":") + 1] + format_address(folded)
-        return format_address(other)
+    def _key(self, text: str) -> str:
+        """Letters of both cases with digits among them are Base64; others are paths and long names."""
+        digits = re.findall(r"\d+", text)
+        if text.startswith("eyJ") or (len(digits) > 1 and text.lower() != text and text.upper() != text):
+            return self._mapping.words(text)
+        return _BUT_KEYS.sub(self._token, text)
 
     def _text(self, text: str) -> str:
         user, at, rest = text.rpartition("@")
-        if at and "." in rest:
-            return f"{self._mapping.words(user)}@{self._mapping.name(rest)}"
-        small = text.lower()
-        if small in self._names or self.is_host(small):
-            return self._mapping.words(text)
+        if at:
+            return f"{self._mapping.words(user)}@{(self._mapping.name if '.' in rest else self._mapping.words)(rest)}"
+        behind = _PORT_BEHIND.fullmatch(text)
+        name, port = (text, "") if behind is None else behind.groups()
+        if name.lower() in self._names or self.is_host(name.lower()):
+            return self._mapping.words(name) + port
         return WORD.sub(self._word, _WITHIN.sub(self._within, text))
 
     def _within(self, match: re.Match[str]) -> str:
-        if match["mac"] is not None:
-            return self._hardware(match[0])
-        if "." in match[0]:
-            return self.address(match[0])
-        return self.address(match[0].replace("-", ".")).replace(".", "-")
+        return self._kinds[match.lastgroup or ""](match[0])
 
     def is_host(self, small: str) -> bool:
         """Whether a word in small letters is a host's name, by how it ends or because its domain is known."""
@@ -180,5 +204,10 @@ class FreeText:
         return labels[-1] in _SUFFIXES or any(name in self._names for name in above)
 
     def _word(self, match: re.Match[str]) -> str:
-        small = match[0].lower()
-        return self._mapping.word(match[0]) if small in self._words or small in self._hidden else match[0]
+        word = match[0]
+        return self._mapping.word(word) if word.lower() in self._words or self.hides(word) else word
+
+
+def is_common_interface(name: str) -> bool:
+    """Whether every host may have an interface of that name."""
+    return _COMMON_INTERFACE.fullmatch(name) is not None

@@ -1,13 +1,14 @@
 """ClientHello and ServerHello under other names, as long as before: what was offered and chosen stays.
 
-Kept are versions, ciphers, groups, algorithms, ALPN and the kinds of extensions (so JA4 is the same); mapped are names,
-randoms, session ids and tickets; keys and everything unknown is filler. A message may be cut anywhere.
+Kept are versions, ciphers, groups, algorithms, common ALPN and the kinds of extensions (so JA4 is the same); mapped are
+names, randoms, session ids and tickets; keys and everything unknown is filler. A message may be cut anywhere.
 """
 
 from collections.abc import Callable
 from typing import Final
 
 from pcapstall.anonymise.mapping import Mapping, filler
+from pcapstall.anonymise.protocols import protocol_name
 from pcapstall.core.words import u16_be
 from pcapstall.wire.tls_hello import begins_hello_retry
 from pcapstall.wire.tls_messages import MESSAGE_HEADER_LEN
@@ -114,7 +115,7 @@ class Hellos:
         if number in _NUMBERS:
             return _numbers(data, len(data) % 2 + (0 if len(data) % 2 else 2))
         if number == EXTENSION_ALPN:
-            return _protocols(data)
+            return self._protocols(data)
         out = bytearray(filler(len(data)))
         fill = _FILLED.get(number)
         if fill is not None:
@@ -157,6 +158,15 @@ class Hellos:
         while at < len(data):
             out[at] = data[at]
             at += 1 + data[at]
+
+    def _protocols(self, data: bytes) -> bytes:
+        """RFC 7301 section 3.1: a list of names, each behind its length; anything else is filler."""
+        at, out = 2, bytearray(data)
+        while at < len(data) and data[at] and at + 1 + data[at] <= len(data):
+            end = at + 1 + data[at]
+            out[at + 1 : end] = protocol_name(data[at + 1 : end], self._mapping)
+            at = end
+        return bytes(out) if at == len(data) and u16_be(data, 0) == len(data) - 2 else filler(len(data))
 
     def ssl2(self, hello: bytes, header_len: int) -> bytes:
         """An SSLv2-format hello with its header (RFC 5246 appendix E.2)."""
@@ -220,14 +230,6 @@ def _numbers(data: bytes, head: int) -> bytes:
         if is_text(data[at : at + 2]) or at + 1 == len(data):
             out[at : at + 2] = filler(len(data[at : at + 2]))
     return bytes(out)
-
-
-def _protocols(data: bytes) -> bytes:
-    """RFC 7301 section 3.1: a list of names, each behind its length; anything else is filler."""
-    at = 2
-    while at < len(data) and data[at] and at + 1 + data[at] <= len(data):
-        at += 1 + data[at]
-    return data if at == len(data) and u16_be(data, 0) == len(data) - 2 else filler(len(data))
 
 
 def _first_byte(_hellos: Hellos, data: bytes, out: bytearray, _from_client: bool) -> None:

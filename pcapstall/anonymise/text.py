@@ -9,8 +9,9 @@ from collections.abc import Callable
 from collections.abc import Mapping as Table
 from typing import Final
 
-from pcapstall.anonymise.free_text import V6
+from pcapstall.anonymise.addresses import V4_IN_V6
 from pcapstall.anonymise.mapping import Mapping
+from pcapstall.anonymise.notations import V6
 from pcapstall.core.endpoints import DOTTED_QUAD, format_address
 
 _IPV4: Final = rf"(?<![\w.]){DOTTED_QUAD}(?![\w.]*\w)"
@@ -43,17 +44,32 @@ KEPT_TOKENS: Final = frozenset(
 )
 """Words of protocols and of their answers: they tell what was spoken, and nobody's name."""
 _KEPT_DOTTED: Final = frozenset(("etherx.jabber.org", "1.3.6.1.4.1.1466.20037", "1.0", "1.1", "2.0", "4.2.2"))
+_NO_TEXT: Final = re.compile(rb"[^\t\r\n -~]")
+_ANY_WORD: Final = re.compile(rb"[0-9A-Za-z]")
+_ENDS_OF_LINES: Final = re.compile(rb"(?:\r\n)*|\n{1,2}|[^\r\n]")
+_LETTERS: Final = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _LONE: Final = re.compile(rb"(?<![ -~])(?<![0-9A-Za-z]\0)[ -~](?![ -~])(?!\0[0-9A-Za-z])")
 """A byte of binary data that happens to be a letter, and no letter of UTF-16."""
 
 
 def protocol_text(data: bytes, mapping: Mapping) -> bytes:
-    """``data`` with other names in it, as long as before; bytes that are no text become 0."""
+    """``data`` with other names in it, as long as before; bytes that are no text become 0.
+
+    Behind the last whole line before such a byte signs are no text either: four of them may be an address.
+    """
+    no_text = _NO_TEXT.search(data)
+    lines_len = len(data) if no_text is None else data.rfind(b"\n", 0, no_text.start()) + 1
+    if _ANY_WORD.search(data, 0, lines_len) is None and _ENDS_OF_LINES.fullmatch(data, 0, lines_len) is None:
+        lines_len = 0
     text = data.decode("latin-1")
     replaced = _TOKEN.sub(lambda match: _token(match, mapping), text)
-    return bytes(
-        ord(c) if " " <= c <= "~" or c in "\r\n\t" else 0 for c in (replaced if len(replaced) == len(text) else "")
-    ) or bytes(len(data))
+    if len(replaced) != len(text):
+        return bytes(len(data))
+    made = bytearray(replaced.encode("latin-1"))
+    for at in range(lines_len, len(made)):
+        if made[at] not in _LETTERS:
+            made[at] = 0
+    return bytes(made)
 
 
 def binary_text(data: bytes, mapping: Mapping, header_len: int) -> bytes:
@@ -98,40 +114,31 @@ def _host(text: str, mapping: Mapping) -> str:
 
 def _word(text: str, mapping: Mapping) -> str:
     small = text.lower()
-    return text if small in KEPT_TOKENS and small not in mapping.hidden else mapping.word(text)
+    return text if small in KEPT_TOKENS and not mapping.hides(text) else mapping.word(text)
 
 
 def _same_length(text: str, mapping: Mapping) -> str:
-    """An IPv4 address within a packet: the other name where that is as long, else another address that is.
+    """An IPv4 address within a packet: each number keeps how many digits it has, for a stream cannot grow.
 
-    A stream cannot grow. The octets keep how many digits they have.
+    It is the packets' other name wherever that is as long, and never that of another address in a text.
     """
     try:
         packed = ipaddress.IPv4Address(text).packed
     except ValueError:
         return mapping.words(text)
-    other = format_address(mapping.ip(packed))
-    if len(other) == len(text):
-        return other
-    octets = []
-    for old, new in zip(text.split("."), mapping.blob(packed), strict=True):
-        least, most = {1: (1, 9), 2: (10, 99)}.get(len(old), (100, 255))
-        octets.append(str(least + new % (most - least + 1)))
-    return ".".join(octets)
+    return format_address(mapping.same_length(packed))
 
 
 def _same_length_v6(text: str, mapping: Mapping) -> str:
-    """The same for an IPv6 address; each group keeps how many digits it has."""
+    """The same for an IPv6 address; of each group the zeros before its first digit stay."""
     try:
         packed = ipaddress.IPv6Address(text).packed
     except ValueError:
         return mapping.words(text)
-    mapped = mapping.ip(packed)
-    if mapped == packed:
-        return text
-    other = format_address(mapped)
-    if len(other) == len(text):
-        return other
+    if packed[:12] in V4_IN_V6:
+        mapped = packed[:12] + mapping.ip_within(packed[12:], _nibbles(packed[12:]))
+    else:
+        mapped = mapping.ip_within(packed, _nibbles(packed))
     groups, parts = text.split(":"), mapped.hex(":", 2).split(":")
     gap = groups.index("") if "" in groups else len(groups)
     is_dotted = "." in groups[-1]
@@ -142,6 +149,15 @@ def _same_length_v6(text: str, mapping: Mapping) -> str:
         for number, group in enumerate(groups)
     ]
     return ":".join(made)
+
+
+def _nibbles(packed: bytes) -> list[range]:
+    """What each hexadecimal digit of an address may become: a group of four keeps its length without leading zeros."""
+    ranges: list[range] = []
+    for group in packed.hex(":", 2).split(":"):
+        zeros = len(group) - len(group.lstrip("0"))
+        ranges += [range(1)] * zeros + [range(1, 16), range(16), range(16), range(16)][: 4 - zeros]
+    return ranges
 
 
 _MAPPED: Final[Table[str, Callable[[str, Mapping], str]]] = {

@@ -209,8 +209,7 @@ def _dns_name(data: bytes, out: bytearray, at: int, mapping: Mapping) -> int:
             break
         places.append((at, at + size))
         at += size
-    if places:
-        mapping.name(".".join(data[start:end].decode("latin-1") for start, end in places))
+    mapped = mapping.name_bytes(b".".join(data[start:end] for start, end in places))
     for start, end in places:
-        out[start:end] = mapping.words(data[start:end].decode("latin-1")).encode("ascii")
+        out[start:end], mapped = mapped[: end - start], mapped[end - start + 1 :]
     return at

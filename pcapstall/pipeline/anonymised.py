@@ -3,14 +3,13 @@
 The mappings are those of the anonymise package. No file is opened here.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as Table
-from typing import Final
 
-from pcapstall.anonymise.free_text import FreeText
+from pcapstall.anonymise.free_text import FreeText, is_common_interface
 from pcapstall.anonymise.mapping import Mapping
 from pcapstall.anonymise.packets import Packets
+from pcapstall.anonymise.protocols import protocol_name
 from pcapstall.anonymise.secret import Secret
 from pcapstall.anonymise.streams import Connection, Streams
 from pcapstall.extract.pcapng_file import Described
@@ -18,8 +17,6 @@ from pcapstall.extract.picking import SegmentListener
 from pcapstall.flows.flow import Flow
 from pcapstall.report.model import FlowReport
 from pcapstall.wire.segment import Segment
-
-_COMMON_INTERFACE: Final = re.compile(r"(?:any|lo|(?:eth|en[ops]|enp|wlan|wlp|bond|br|tun|tap|docker)[\dsfp]*)")
 
 
 class Anonymised(SegmentListener):
@@ -67,7 +64,7 @@ class Anonymised(SegmentListener):
     def interface(self, described: Described) -> Described:
         """An interface without what its host says of itself."""
         name = described.name
-        if not _COMMON_INTERFACE.fullmatch(name):
+        if not is_common_interface(name):
             name = self.mapping.words(name)
         return described._replace(name=name, description="", filter="", comments=())
 
@@ -78,4 +75,6 @@ class Anonymised(SegmentListener):
     def renamed(self, row: FlowReport) -> FlowReport:
         """A row under the names that it has in a report of what was written."""
         sni = row.sni if row.sni is None else self.mapping.words(row.sni)
-        return row._replace(client=self.text.line(row.client), server=self.text.line(row.server), sni=sni)
+        alpn = [protocol_name(name.encode(), self.mapping).decode() for name in row.alpn]
+        client, server = self.text.line(row.client), self.text.line(row.server)
+        return row._replace(client=client, server=server, sni=sni, alpn=alpn)

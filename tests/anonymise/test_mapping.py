@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pcapstall.anonymise.addresses import KEPT_V4, KEPT_V6
 from pcapstall.anonymise.free_text import FreeText
 from pcapstall.anonymise.mapping import Mapping
+from pcapstall.anonymise.protocols import protocol_name
 from pcapstall.anonymise.secret import Secret, parse_secret
 from pcapstall.anonymise.text import binary_text, protocol_text
 from pcapstall.core.errors import UsageError
@@ -176,10 +177,15 @@ def test_numbers_and_common_words_are_names_too(said: str, gone: str, left: str)
 @given(st.binary(min_size=16, max_size=16))
 def test_an_ipv6_address_in_a_packet_keeps_its_length_and_is_one(packed: bytes) -> None:
     for text in (str(ipaddress.IPv6Address(packed)), ipaddress.IPv6Address(packed).exploded):
-        mapped = protocol_text(text.encode(), MAPPING).decode()
+        mapped = protocol_text(b"for " + text.encode(), MAPPING).decode()[4:]
         assert len(mapped) == len(text)
-        assert len(text) < 39 or ipaddress.IPv6Address(mapped).packed == MAPPING.ip(packed)
-        ipaddress.IPv6Address(mapped)
+        made, whole = ipaddress.IPv6Address(mapped).packed, MAPPING.ip(packed)
+        assert made == whole or digits(whole) != digits(packed)
+
+
+def digits(packed: bytes) -> list[int]:
+    """How many digits each group of an IPv6 address has."""
+    return [len(group.lstrip("0")) for group in packed.hex(":", 2).split(":")]
 
 
 def test_binary_requests_keep_their_header_and_lone_bytes() -> None:
@@ -243,6 +249,92 @@ def test_every_notation_of_a_hardware_address_gets_the_same_other_one() -> None:
         assert re.sub("[^0-9a-f]", "", text.line(notation)) == mapped
 
 
-@pytest.mark.parametrize("text", ["v1.2.3.4.5.6", "1.3.6.1.4.1.311", "07:24:10.5", "2026-11-30 12:34:56", "a::b::c"])
+@pytest.mark.parametrize("text", ["07:24:10.5", "2026-11-30 12:34:56", "a::b::c"])
 def test_what_is_no_address_stays(text: str) -> None:
     assert FreeText(MAPPING).line(text) == text
+
+
+SHAPES = st.tuples(*[st.sampled_from([(0, 9), (10, 99), (100, 255)]).flatmap(lambda ends: st.integers(*ends))] * 4)
+
+
+@given(st.lists(SHAPES, min_size=2, max_size=40, unique=True))
+def test_two_addresses_in_a_packet_s_text_never_become_one(numbers: list[tuple[int, ...]]) -> None:
+    texts = [".".join(map(str, each)) for each in numbers]
+    mapped = [protocol_text(b"for " + text.encode(), MAPPING).decode()[4:] for text in texts]
+    assert len(set(mapped)) == len(texts)
+    for text, made in zip(texts, mapped, strict=True):
+        whole = ipaddress.IPv4Address(MAPPING.ip(ipaddress.IPv4Address(text).packed))
+        assert list(map(len, made.split("."))) == list(map(len, text.split(".")))
+        if list(map(len, str(whole).split("."))) == list(map(len, text.split("."))):
+            assert made == str(whole)
+
+
+def test_all_of_a_block_are_exchanged_in_a_packet_s_text() -> None:
+    """256 addresses that differ in one number: as many others, with the same numbers before it."""
+    mapped = [protocol_text(f"10.1.7.{number} x".encode(), MAPPING).decode() for number in range(256)]
+    assert len(set(mapped)) == 256
+    assert len({text.rpartition(".")[0] for text in mapped}) == 1
+
+
+def test_an_address_that_would_become_a_kept_one_becomes_another() -> None:
+    block = [bytes((127, 0, 0, last)) for last in range(256)]
+    for number in range(40):
+        mapping = Mapping(Secret(bytes((number,)) * 16))
+        assert len({mapping.ip(each) for each in block}) == 256
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_a_reverse_name_is_that_of_the_address(size: int) -> None:
+    octets = ["45", "39", "40", "10"][-size:]
+    name = MAPPING.name(".".join((*octets, "in-addr", "arpa")))
+    labels = name.removesuffix(".in-addr.arpa").split(".")
+    assert labels[::-1] == str(ipaddress.ip_address(MAPPING.same_length(bytes((10, 40, 39, 45))))).split(".")[:size]
+    packed = ipaddress.ip_address("2001:db8:7::9").packed
+    backwards = ".".join(reversed(packed.hex())) + ".ip6.arpa"
+    assert MAPPING.name(backwards) == ".".join(reversed(MAPPING.ip(packed).hex())) + ".ip6.arpa"
+    assert MAPPING.name("300.1.in-addr.arpa").endswith(".in-addr.arpa")
+
+
+def test_numbers_that_are_addresses_are_those_of_the_packets() -> None:
+    mapping = Mapping(Secret(KEY))
+    text = FreeText(mapping)
+    other = mapping.ip(bytes((10, 40, 39, 45)))
+    for before, after in (
+        ("ip=0x0a28272d,", f"ip=0x{other.hex()},"),
+        ("2D27280A:1F96", f"{other[::-1].hex().upper()}:1F96"),
+        ("170403629", str(int.from_bytes(other, "big"))),
+        ("010.040.039.045", str(ipaddress.ip_address(other))),
+        ("10,40,39,45,195,80", str(ipaddress.ip_address(other)).replace(".", ",") + ",195,80"),
+        ("::ffff:a28:272d", str(ipaddress.ip_address(bytes(10) + b"\xff\xff" + other))),
+        ("10%2E40%2E39%2E45", str(ipaddress.ip_address(other))),
+    ):
+        assert text.line(before) == after
+
+
+@pytest.mark.parametrize(
+    "spelled", ["Zoë", "ZOË", "Zoe\u0308", "Zo%C3%AB", "Zo\\303\\253", "Zo\\xc3\\xab", "Zo\\u00eb"]
+)
+def test_a_hidden_word_is_found_however_it_is_spelled(spelled: str) -> None:
+    made = FreeText(Mapping(Secret(KEY)), ["Zoë"]).line(f"for {spelled} at noon")
+    assert "zo" not in made.lower()
+    assert made.startswith("for ")
+    assert made.endswith(" at noon")
+
+
+@pytest.mark.parametrize("spelled", ["acme2", "AcmeDb", "dbAcme", "ACME_DB", "\\u0061cme", "%61cme"])
+def test_a_hidden_word_is_found_in_longer_ones(spelled: str) -> None:
+    assert "acme" not in FreeText(Mapping(Secret(KEY)), ["acme"]).line(f"for {spelled} at noon").lower()
+    assert FreeText(Mapping(Secret(KEY)), ["acme"]).line("pharmacmetics") == "pharmacmetics"
+
+
+@pytest.mark.parametrize("name", [b"h2", b"http/1.1", b"\x3a\x3a", b"istio-peer-exchange", b"co"])
+def test_protocols_that_everybody_speaks_stay(name: bytes) -> None:
+    assert protocol_name(name, MAPPING) == name
+
+
+@pytest.mark.parametrize("name", [b"acmecorp/1", b"a", b"", b"\xffacmecorp\xff"])
+def test_of_other_protocols_only_the_ends_stay(name: bytes) -> None:
+    mapped = protocol_name(name, MAPPING)
+    assert (mapped[:1], mapped[-1:], len(mapped)) == (name[:1], name[-1:], len(name))
+    assert b"acme" not in mapped
+    assert b"cmecorp" not in mapped
