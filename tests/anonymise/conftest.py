@@ -1,7 +1,8 @@
-"""Packet builders of the decoder's tests are used here, too."""
+"""Builders of packets, of TLS and of pcapng blocks are used here, too, and `hostile`."""
 
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "wire"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "capture"))
