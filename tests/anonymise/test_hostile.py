@@ -48,9 +48,7 @@ def test_nothing_of_a_hostile_capture_is_left(tmp_path: Path) -> None:
         assert told(tmp_path / name) == told(tmp_path / "c.pcapng")
 
 
-SAID = (
-    "preamble ja4 tls_version cipher tcp_outcome tls_outcome closed_by intervals_ns counts tunnel cause".split()
-)
+SAID = "preamble ja4 tls_version cipher tcp_outcome tls_outcome closed_by intervals_ns counts tunnel cause".split()
 
 
 def told(path: Path) -> list[list[object]]:
