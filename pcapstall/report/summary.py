@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TextIO
 
 from pcapstall.core.counts import several
-from pcapstall.report import page, to_jira, to_markdown, to_table
+from pcapstall.report import page, styles, to_jira, to_markdown, to_table
 from pcapstall.report.flow_grid import LEGENDS
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
 from pcapstall.report.markup import Markup, grid_lines
@@ -137,7 +137,7 @@ def _untrusted(rows: Sequence[SummaryRow]) -> str:
 
 
 def _table(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:
-    if options.style in to_table.MARKUP_STYLES:
+    if options.style in styles.ESCAPES:
         yield from to_table.bare_lines([grid for grid in (groups(rows, by), spreads(rows, by)) if grid.rows], options)
         return
     yield from to_table.wrap(headline(rows, by), options.width)

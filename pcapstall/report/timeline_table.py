@@ -6,7 +6,7 @@ Where there is no terminal the table is as wide as a ticket takes it.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pcapstall.report import prose
+from pcapstall.report import prose, styles
 from pcapstall.report.folding import folded
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.timeline import Timeline
@@ -15,7 +15,6 @@ from pcapstall.report.to_table import (
     BOLD,
     DIM,
     LEGEND_WIDTH,
-    MARKUP_STYLES,
     RED,
     YELLOW,
     draw,
@@ -37,8 +36,9 @@ _ACTOR_NARROW: Final = 10
 def table_lines(timeline: Timeline, options: RenderOptions) -> Iterator[str]:
     """The whole page."""
     width = options.width or LEGEND_WIDTH
-    if options.style in MARKUP_STYLES and not options.picture:
-        yield from _table(timeline, options, width)
+    if options.style in styles.ESCAPES and not options.picture:
+        alignments = ["right" if name in RIGHT else "left" for name in NAMES]
+        yield from draw(NAMES, list(cells(timeline)), alignments, options.style).splitlines()
         return
     color = RED if timeline.flow.stalled else YELLOW if timeline.flow.failed else BOLD
     for line in wrap(printable(headline(timeline)), width):

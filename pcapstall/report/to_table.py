@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from types import ModuleType
 from typing import Final, NoReturn, TextIO
 
-from pcapstall.report import flow_grid, prose, stories
+from pcapstall.report import flow_grid, prose, stories, styles
 from pcapstall.report.facts import is_warning
 from pcapstall.report.grid import BAD, WARN, Grid
 from pcapstall.report.model import FlowReport, Report
@@ -34,12 +34,6 @@ LEGEND_WIDTH: Final = 100
 _SHORT: Final = 32
 """Frames and lines that take no more are kept on one line."""
 
-MARKUP_STYLES: Final = frozenset(
-    "asciidoc html jira latex latex_booktabs latex_longtable latex_raw mediawiki moinmoin".split()
-    + "textile unsafehtml youtrack".split()
-)
-"""Styles of tabulate in which sentences would have to be escaped, each in its own way: the table stands alone."""
-
 GLUE: Final = "\x00"
 """Stands for a space that no line may break at; never in printable text."""
 
@@ -47,7 +41,7 @@ GLUE: Final = "\x00"
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write the report."""
     flows = prose.worst_first(report.flows, None if options.all_flows else max(options.stories, 1))
-    if options.style in MARKUP_STYLES:
+    if options.style in styles.ESCAPES:
         lines = bare_lines([flow_grid.flow_grid(flows)] if flows else [], options)
     else:
         lines = _lines(report, flows, options)
@@ -129,7 +123,7 @@ def table_lines(grid: Grid, options: RenderOptions) -> Iterator[str]:
 
 
 def bare_lines(grids: Sequence[Grid], options: RenderOptions) -> Iterator[str]:
-    """The grids alone and in full, in one of `MARKUP_STYLES`: for a page, not for the terminal."""
+    """The grids alone and in full, in one of `styles.ESCAPES`: for a page, not for the terminal."""
     for at, grid in enumerate(grids):
         if at:
             yield ""
@@ -178,6 +172,10 @@ def draw(headers: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequ
         import tabulate
     import tabulate
 
+    if style in styles.ESCAPES:
+        headers = [styles.escaped(style, header) for header in headers]
+        rows = [[styles.escaped(style, cell) for cell in row] for row in rows]
+        style = styles.DRAWN_AS.get(style, style)
     padding = tabulate.MIN_PADDING
     tabulate.MIN_PADDING = 0  # otherwise each column is two wider than its header
     try:

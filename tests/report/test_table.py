@@ -30,7 +30,8 @@ from pcapstall.report.model import EVENTS, STALL_INTERVALS, ProcessReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.prose import headline, healthy_line, numbers, worst_first
 from pcapstall.report.render import PAGE_FORMATS, parse_format, render
-from pcapstall.report.to_table import MARKUP_STYLES, draw, wrap
+from pcapstall.report.styles import ESCAPES
+from pcapstall.report.to_table import draw, wrap
 from pcapstall.report.untrusted import display_width
 
 SGR = re.compile(r"\x1b\[[\d;]*m")
@@ -89,7 +90,7 @@ def test_every_style_of_tabulate_draws_the_table(style):
     assert "52091.2" in text
 
 
-@pytest.mark.parametrize("style", sorted(MARKUP_STYLES))
+@pytest.mark.parametrize("style", sorted(ESCAPES))
 def test_markup_is_the_table_alone(style):
     """No sentence, which would have to be escaped, and none of what the terminal is: its width, its colours."""
     assert style in tabulate.tabulate_formats
