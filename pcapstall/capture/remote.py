@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pcapstall.capture.source import CHUNK, Source, Stop
 from pcapstall.core.errors import InputError
+from pcapstall.core.extras import install_words
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-_INSTALL: Final = "pip install 'pcapstall[dask]'"
+_INSTALL: Final = install_words("dask")
 _BLOCK: Final = 8 << 20
 """Bytes fetched ahead: a request takes longer than many chunks."""
 

@@ -49,14 +49,16 @@ _OTHERS: Final[tuple[tuple[bytes, str], ...]] = (
     (b"ARROW1", "an Arrow file"),
     (b"\xd0\xcf\x11\xe0", "an Office or ETL file"),
 )
+_STRACE: Final = (
+    r"(\[pid +\d+\] |\d+(<[^>]*>)? +)?(\d[\d:.]+ )?(\(\+ +[\d.]+\) |\[ *\w+\] )*"
+    r"(execve\(|\w+\(.*( = |<unfinished)|<\.{3} \w+ resumed|\+{3} |--- SIG)"
+)
+AS_STRACE: Final = "strace's output: give it as --strace"
 _TEXTS: Final[tuple[tuple[str, str], ...]] = (
     (r"\s*<(!doctype\s+html|html)", "an HTML page"),
     (r"\s*(<\?xml|<pdml|<psml)", "an XML file"),
     (r"\s*[\[{]\s*(\"|[\[{\]}])", "JSON"),
-    (
-        r"(\[pid +\d+\] |\d+ +)?(\d[\d:.]+ )?(execve\(|\w+\(.*( = |<unfinished)|<\.{3} \w+ resumed|\+{3} |--- SIG)",
-        "strace's output: give it as --strace",
-    ),
+    (_STRACE, AS_STRACE),
     (
         r"(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d+ .*(IP6?|ARP|ethertype)[ ,]",
         "what tcpdump prints: capture with tcpdump -w FILE",
@@ -102,12 +104,24 @@ def _as_text(head: bytes) -> str | None:
     return text if printable == len(text) else None
 
 
+def is_strace(text: bytes) -> bool:
+    """Whether most lines of ``text`` are what strace prints."""
+    lines = text.decode("utf-8", "replace").splitlines()[:50]
+    return 2 * sum(re.match(_STRACE, line) is not None for line in lines) > len(lines) > 0
+
+
 def _kind_of_text(text: str) -> str:
     for pattern, name in _TEXTS:
         if re.match(pattern, text, re.IGNORECASE):
             return name
     line = text.strip().splitlines()[0][:40] if text.strip() else ""
+    if re.match(_STAMP, text):
+        return f"text with times ({line!r}): give a log as --log"
     return f"text ({line!r})" if line else "nothing but white space"
+
+
+_STAMP: Final = r"\W{0,2}\s*\d+[-/:.T]\d|\W?[A-Z][a-z]{2} +\d"
+"""How most lines of logs begin: ``2026-11-30``, ``[    0.019574s]``, ``Nov 30``."""
 
 
 def _looks_like_erf(head: bytes) -> bool:

@@ -16,7 +16,7 @@ CHUNK: Final = 128 * 1024
 _SPOOL_CHUNK: Final = 1024 * 1024
 
 _UTF_16: Final = "UTF-16 text: convert it to UTF-8"
-_CAPTURE: Final = "a packet capture: give it as one"
+_CAPTURE: Final = "a packet capture: name it without --strace and --log"
 NO_TEXT: Final = (
     (b"\xff\xfe", _UTF_16),
     (b"\xfe\xff", _UTF_16),

@@ -122,7 +122,8 @@ def analyse(
         with interrupting(stop, 2):
             shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
         captures_read = with_steps(captures_read, findings.stepped_files)
-        made = _put_together(followed, captures_read, shown, options, straces, logs)
+        notices = _both_ends(captures_read, stop) if len(captures_read) > 1 and not files.stopped else []
+        made = _put_together(followed, captures_read, shown, options, straces, logs, notices)
         if before_closing is not None:
             before_closing(made)
         return made
@@ -148,6 +149,12 @@ def _open_logs(files: Sequence[GivenFile]) -> "Logs | None":
     return Logs(files)
 
 
+def _both_ends(captures: Sequence[CaptureReport], stop: Stop) -> list[str]:
+    from pcapstall.pipeline.same_packets import told_of_both_ends  # of several captures only
+
+    return told_of_both_ends(captures, stop)
+
+
 def _put_together(
     followed: Followed,
     captures: list[CaptureReport],
@@ -155,9 +162,10 @@ def _put_together(
     options: Options,
     straces: "Straces | None",
     logs: "Logs | None",
+    notices: Sequence[str],
 ) -> Analysis:
     files, collector, findings, limits, alone = followed
-    notices = cut_short(files.stopped, files.bytes_read, files.total_bytes) + bounds_reached(limits, collector)
+    cut = cut_short(files.stopped, files.bytes_read, files.total_bytes)
     t0_ns = min((capture.first_ns for capture in captures if capture.first_ns is not None), default=0)
     everything = LengthTally()
     everything.absorb(collector.counted)
@@ -173,7 +181,7 @@ def _put_together(
         flows=_Rows(findings, t0_ns, 1 if straces is not None or logs is not None else options.jobs),
         healthy=NOTHING_LEFT_OUT if options.all_flows else summary_of_counted(collector.counted),
         totals=tally.totals(),
-        warnings=notices,
+        warnings=[*cut, *notices, *bounds_reached(limits, collector)],
         tally=tally,
         unreadable=[*files.failed, *(straces.unreadable if straces else ()), *(logs.unreadable if logs else ())],
         findings=findings,

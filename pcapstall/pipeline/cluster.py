@@ -15,13 +15,14 @@ from pcapstall.capture.captures import open_captures
 from pcapstall.capture.remote import is_url
 from pcapstall.capture.source import STDIN, Stop
 from pcapstall.core.errors import PcapstallError, UsageError
+from pcapstall.core.extras import install_words
 from pcapstall.core.garbage import without_garbage
 from pcapstall.pipeline.shares import Told, Wanted, follow_and_tell
 
 if TYPE_CHECKING:
     from distributed import Client
 
-INSTALL: Final = "pip install 'pcapstall[dask]'"
+INSTALL: Final = install_words("dask")
 SHARES_MAX: Final = 64
 NAP_S: Final = 0.02
 PATIENCE_S: Final = 30
@@ -103,5 +104,5 @@ def _gathered(client: "Client", tasks: Sequence[Any], stop: Stop) -> list[Told]:
     except KilledWorker as error:
         raise ClusterError("the cluster lost its workers again and again: do they have enough memory?") from error
     except ImportError as error:
-        raise ClusterError(f"the cluster's workers lack something: {error} ({INSTALL} there)") from error
+        raise ClusterError(f"the cluster's workers lack something: {error} (there: {INSTALL})") from error
     return found

@@ -6,6 +6,7 @@ Lines are shown and never judged: no verdict comes from here.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from pcapstall.capture.sniff import AS_STRACE, is_strace
 from pcapstall.core.errors import InputError
 from pcapstall.core.textfile import TextSource
 from pcapstall.flows.flow import Flow
@@ -23,6 +24,7 @@ from pcapstall.report.untrusted import shorten
 
 EXAMPLE_LEN: Final = 60
 """Characters that are told of a line without a stamp."""
+_BEGINNING_LEN: Final = 4096
 MAX_LINES: Final = 200
 """Lines that a flow's row has; the first ones of them."""
 
@@ -60,6 +62,7 @@ class Logs:
             host, strace = (straces.labelled(label) if straces is not None else None) or ("", None)
             known_ns = strace.skew_ns if strace is not None and strace.consistent and strace.shown_ns is not None else 0
             try:
+                _refuse_strace(source)
                 file = read_log(source, FlowLines(lives, known_ns))
             except InputError as error:
                 self.unreadable.append(error)
@@ -137,6 +140,16 @@ class Logs:
             matched_lines=clock.lines,
             trouble=file.trouble or None,
         )
+
+
+def _refuse_strace(source: TextSource) -> None:
+    stream = source.open(_BEGINNING_LEN)
+    try:
+        beginning = stream.read()
+    finally:
+        stream.close()
+    if is_strace(beginning):
+        raise InputError(source.path, f"is {AS_STRACE}, not as --log")
 
 
 def _line(placed: Placed, flow: Flow) -> LogLineReport:

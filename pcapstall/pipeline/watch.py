@@ -21,7 +21,7 @@ from pcapstall.flows.flow import AHEAD_NS
 from pcapstall.flows.table import FlowTable
 from pcapstall.pipeline.analysis import Options
 from pcapstall.pipeline.scan import FileCounts, Listener, Scan
-from pcapstall.pipeline.trust import capture_report
+from pcapstall.pipeline.trust import CLOCK_STEPS, capture_report, doubts
 from pcapstall.pipeline.watch_clock import CaptureClock
 from pcapstall.pipeline.watch_flows import WatchedFlows
 from pcapstall.pipeline.watch_verdicts import KNOWN_MAX, WatchVerdicts
@@ -83,8 +83,9 @@ class _Watcher(Listener):
         thresholds = make_thresholds(options.thresholds_ns)
         knowledge = Knowledge()
         self._verdicts = WatchVerdicts(
-            knowledge, options.at, options.tls_ports, self.captures, min(options.max_flows, KNOWN_MAX), tell, keep
-        )
+            knowledge, options.at, options.tls_ports, self.captures, min(options.max_flows, KNOWN_MAX),
+            self._pass_on, keep,
+        )  # fmt: skip
         self._flows = WatchedFlows(thresholds, knowledge, self._verdicts)
         self._table = FlowTable(self._flows, thresholds.least(), max_flows=options.max_flows)
         self._table.opened = self._flows.opened
@@ -94,6 +95,7 @@ class _Watcher(Listener):
         self._flows.gaps = self._scan.watched_until
         self._clock = CaptureClock()
         self._tell = tell
+        self._clock_set = False
         self._every_ns = every_ns
         self._next_standing_ns = 0
         self.sweep_ns = max(min(SWEEP_NS, int(thresholds.least()) // 4), MS)
@@ -155,6 +157,10 @@ class _Watcher(Listener):
         counts = self._scan.files
         return [capture_report(info, counts.get(index, FileCounts()), 0) for index, info in enumerate(infos)]
 
+    def _pass_on(self, told: Told) -> None:
+        self._clock_set = self._clock_set or told.flow.reason == "clock_step"
+        self._tell(told)
+
     def stand(self, event: str) -> Standing:
         """How things stand."""
         flows, limits = self._flows, self._table.limits
@@ -173,6 +179,7 @@ class _Watcher(Listener):
             dropped=sum(dropped) if dropped else None,
             closed_early=limits.closed_early,
             left_unread=limits.left_unread,
+            clock_set=self._clock_set or any(CLOCK_STEPS in doubts(info, 0) for info in infos),
         )
 
     def _longest(self) -> tuple[str, str, int] | None:

@@ -66,10 +66,9 @@ def _pyarrow() -> ModuleType:
     try:
         import pyarrow
     except ImportError:
-        raise UsageError(
-            "-f parquet: it needs pyarrow, which is not installed: "
-            "pip install 'pcapstall[parquet]' (in a clone '.[parquet]')"
-        ) from None
+        from pcapstall.core.extras import install_words
+
+        raise UsageError(f"-f parquet: it needs pyarrow, which is not installed: {install_words('parquet')}") from None
     module: ModuleType = pyarrow
     return module
 

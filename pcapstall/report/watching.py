@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_span, format_utc
+from pcapstall.report.flow_grid import CLOCK_SET
 from pcapstall.report.happening import cause_words, what_happened
 from pcapstall.report.model import SCHEMA, FlowReport
 from pcapstall.report.to_json import flow_object
@@ -54,6 +55,8 @@ class Standing(NamedTuple):
     """Flows that were let go of to stay within --max-flows, or because they were never answered."""
     left_unread: int
     """Flows whose TLS was left unread to bound memory."""
+    clock_set: bool
+    """Whether the capture's clock was set while it ran: no length across that is to be trusted."""
 
 
 def line_of(told: Told | Standing, wanted: str) -> str:
@@ -86,7 +89,8 @@ def _told_text(told: Told) -> str:
     length = flow.stalled_ns
     what = ""
     if flow.stalled is not None and length is not None:
-        what = f"  {flow.stalled} {'>' if flow.stall_is_open else ''}{format_span(length)}"
+        open_ = ">" if flow.stall_is_open else ""
+        what = f"  {flow.stalled} {CLOCK_SET if flow.reason == 'clock_step' else open_ + format_span(length)}"
     name = f" ({flow.sni})" if flow.sni else ""
     kind = told.event.replace("_", " ").ljust(_KIND_WIDTH)
     return f"{format_utc(told.ns)}  {kind}{what}  {flow.client} -> {flow.server}{name}: {_sentence(told)}"
@@ -118,4 +122,6 @@ def _standing_text(told: Standing) -> str:
         facts.append(f"{several(told.closed_early, 'flow')} closed early (--max-flows)")
     if told.left_unread:
         facts.append(f"TLS of {several(told.left_unread, 'flow')} left unread")
+    if told.clock_set:
+        facts.append("the capture's clock was set meanwhile: do not trust what lasted across that")
     return f"{when}  {told.event.ljust(_KIND_WIDTH)}  {', '.join(facts)}"

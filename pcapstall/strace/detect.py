@@ -133,7 +133,8 @@ def layout_of(sample: bytes, path: str) -> Layout:
 def _refuse_strangers(path: str, trial: _Trial, lines: list[bytes]) -> None:
     if not trial.understood and not trial.remarks:
         first = next(line for line in lines if line.strip()).strip()[:80].decode("utf-8", "backslashreplace")
-        raise InputError(path, f"is no strace: not one of its first {trial.lines} lines is a system call ({first!r})")
+        said = f"is no strace: not one of its first {trial.lines} lines is a system call ({first!r})"
+        raise InputError(path, f"{said}; a log is given as --log")
     if trial.understood >= 5 and not trial.known:
         raise InputError(path, "is no strace: it has calls, but none of them is a system call (an ltrace?)")
 

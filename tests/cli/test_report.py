@@ -502,8 +502,28 @@ class TestLogs:
         assert [line.rpartition(": ")[2] for line in shown.err.splitlines()] == [
             "No such file or directory",
             "is a directory",
-            "give it as one",
+            "name it without --strace and --log",
         ]
+        assert shown.out.startswith("1 of 11 flows stalled")
+
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            (["--log", "outbound.strace"], "is strace's output: give it as --strace, not as --log"),
+            (["--strace", "outbound.log"], "a log is given as --log"),
+            (["--strace", "capture.pcap"], "is a packet capture: name it without --strace and --log"),
+            (["outbound.strace"], "not a capture: strace's output: give it as --strace"),
+            (["outbound.log"], "give a log as --log"),
+            (["inbound.log"], "give a log as --log"),
+        ],
+    )
+    def test_what_was_given_for_another_thing_is_told(self, given: list[str], said: str, capsys: Output) -> None:
+        words = [word if word.startswith("-") else str(self.STALLED / word) for word in given]
+        assert main(["report", str(self.STALLED / "capture.pcap"), *words]) == 3
+        shown = capsys.readouterr()
+        (line,) = shown.err.splitlines()
+        assert line.startswith(f"pcapstall: {words[-1]}: ")
+        assert said in line
         assert shown.out.startswith("1 of 11 flows stalled")
 
     def test_the_output_is_not_one_of_them(self, capsys: Output, tmp_path: Path) -> None:
@@ -511,3 +531,26 @@ class TestLogs:
         log.write_text("x\n")
         assert main(["report", LOST, "--log", f"a={log}", "-o", str(log)]) == 2
         assert log.read_text() == "x\n"
+
+
+class TestBothEnds:
+    """Captures of both ends given as if they were one."""
+
+    @pytest.mark.parametrize("name", ["stalled-client-hello", "mtu-black-hole", "clock-set", "filtered-syn"])
+    def test_they_are_for_compare(self, name: str, capsys: Output) -> None:
+        folder = CAPTURES / name
+        files = [str(folder / "capture.pcap"), str(folder / "capture_server.pcap")]
+        (line,) = [line for line in report(capsys, *files).splitlines() if "show the same packets" in line]
+        assert line.startswith(f"Warning: {files[0]} and {files[1]} show the same packets")
+        assert line.endswith(f"pcapstall compare {files[0]} {files[1]}")
+        (warning,) = data(capsys, *files)["warnings"]
+        assert "show the same packets" in warning
+
+    def test_of_many_files_the_two_are_found(self, capsys: Output) -> None:
+        ends = [str(CAPTURES / "slow-server" / f"capture{end}.pcap") for end in ("", "_server")]
+        assert f"compare {ends[0]} {ends[1]}" in report(capsys, *RING, *ends)
+
+    def test_files_of_a_ring_are_not(self, capsys: Output) -> None:
+        assert "compare" not in report(capsys, *RING)
+        assert "compare" not in report(capsys, *RING[:2])
+        assert "compare" not in report(capsys, LOST, REFUSED)

@@ -31,7 +31,8 @@ def test_without_fsspec_it_is_said_what_to_install() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 3
     assert ended.stderr == (
-        "pcapstall: s3://bucket/a.pcap: captures by URL need fsspec: pip install 'pcapstall[dask]'\n"
+        "pcapstall: s3://bucket/a.pcap: captures by URL need fsspec: "
+        "pip install 'pcapstall[dask]' (in a clone '.[dask]')\n"
     )
 
 
@@ -42,7 +43,9 @@ def test_without_dask_it_is_said_what_to_install() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 2
-    assert ended.stderr == "pcapstall: --engine dask needs Dask: pip install 'pcapstall[dask]'\n"
+    assert ended.stderr == (
+        "pcapstall: --engine dask needs Dask: pip install 'pcapstall[dask]' (in a clone '.[dask]')\n"
+    )
 
 
 class TestMemory:

@@ -1,5 +1,6 @@
 """What watch tells of a capture is what report finds in it; each difference has one of a few reasons, named here."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from watch_support import MS, ROOT, START_NS, Listening, flow
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.report.model import FlowReport
 from pcapstall.report.thresholds import parse_thresholds, threshold_ns
+from pcapstall.report.watching import line_of
 
 FILES = sorted((ROOT / "captures").rglob("capture*.pcap*"))
 THRESHOLDS = parse_thresholds(())
@@ -118,3 +120,13 @@ def test_interfaces_in_batches_are_no_stall(tmp_path: Path) -> None:
     heard = Listening()
     assert heard.watch(str(path)).standing.flows_opened == 32
     assert heard.events() == [("stalled", "ack_ch"), ("went_on", "ack_ch")]
+
+
+def test_a_clock_that_was_set_is_said() -> None:
+    heard, _ = watched(ROOT / "captures" / "clock-set" / "capture.pcap")
+    lines = [line_of(told, "text") for told in heard.lines]
+    assert [line for line in lines if "ack_ch clock set  " in line or "ch_sh clock set  " in line] == lines[1:4:2]
+    assert lines[-1].endswith("the capture's clock was set meanwhile: do not trust what lasted across that")
+    assert json.loads(line_of(heard.lines[-1], "jsonl"))["clock_set"] is True
+    heard, _ = watched(ROOT / "captures" / "clock-set" / "capture_server.pcap")
+    assert "clock" not in line_of(heard.lines[-1], "text")

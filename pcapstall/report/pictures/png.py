@@ -35,9 +35,10 @@ def _resvg() -> ModuleType:
     try:
         import resvg_py  # an extra
     except ImportError as error:
+        from pcapstall.core.extras import install_words
+
         raise UsageError(
-            "PNG needs the Python package resvg-py: pip install 'pcapstall[png]' (in a clone '.[png]'); or draw .svg, "
-            "which browsers show"
+            f"PNG needs the Python package resvg-py: {install_words('png')}; or draw .svg, which browsers show"
         ) from error
     found: ModuleType = resvg_py
     return found
