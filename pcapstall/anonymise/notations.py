@@ -41,6 +41,7 @@ _EUI_LEN: Final = 8
 """So many numbers with colons between may be an IPv6 address."""
 _SHORTEST_ID: Final = 8
 _LONGEST_NUMBER: Final = 20
+_COLONS: Final = re.compile(rf"(?:{_HEX}|:)*")
 _TOLD: Final = re.compile(rf"(?=[0-9a-f]*\d){_HEX}{{3,4}}", re.IGNORECASE)
 """A group of something with colons that is no address and may be a part of one."""
 
@@ -66,7 +67,7 @@ class Notations:
 
     def _no_address(self, text: str) -> str:
         """12:34:56:78 may be a time; words of other makes of it are not."""
-        if ":" not in text or "." in text:
+        if ":" not in text or _COLONS.fullmatch(text) is None:
             return self._mapping.words(text)
         return _TOLD.sub(lambda match: self._mapping.words(match[0]), text)
 

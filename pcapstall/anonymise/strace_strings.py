@@ -13,7 +13,6 @@ from pcapstall.anonymise.free_text import FreeText
 from pcapstall.anonymise.mapping import Mapping
 from pcapstall.anonymise.plain_stream import plain_streams
 from pcapstall.anonymise.tls_stream import Stretches, TlsStream
-from pcapstall.core.endpoints import format_address
 from pcapstall.wire.preamble import find_client_hello, server_tls_start
 from pcapstall.wire.tls_names import CLIENT_HELLO, SERVER_HELLO
 
@@ -146,9 +145,10 @@ class Strings:
 
     def _address(self, part: str) -> str | None:
         """The other name of an address, perhaps in brackets; None for what is none."""
+        bare = part.strip("[]")
         try:
-            address = ipaddress.ip_address(part.strip("[]"))
+            ipaddress.ip_address(bare)
         except ValueError:
             return None
-        other = format_address(self._mapping.ip(address.packed))
+        other = self._text.address(bare)
         return f"[{other}]" if part.startswith("[") else other

@@ -22,7 +22,7 @@ _PIECE: Final = re.compile(
     # 3<TCP:[10.0.0.1:443->10.0.0.2:80]>, 12<a thread>
     r'|(?<=\d)<(?P<owner>(?:->|[^<>"]|"(?:[^"\\]|\\.)*+")*+)>'
     r"|\b(?P<error>E[A-Z0-9_]+) \((?P<message>[^()]*)\)"
-    r"|(?P<bytes>\b(?:sll_addr|hwaddr|sa_data)=\[[^\]]*)"
+    r"|(?P<bytes>\b(?:sll_addr|hwaddr|sa_data)=\[(?:0x[0-9a-f]{1,2}(?!\w)|\d{1,3}(?!\w)|[, ])*)"
     rf"|(?P<address>{MAC}|{V6}|{V4})"
     r"|(?P<word>\w+)|(?P<other>[^\t -~])",
     re.DOTALL | re.ASCII,
@@ -55,7 +55,7 @@ _PACKED: Final = re.compile(r"sin6?_addr=(?:\{\w+=)?$")
 _HARMLESS: Final = re.compile(r"(?:sin6?_port|sin6_flowinfo)=$")
 _HTONL: Final = re.compile(r"(?:s_addr=|htonl\()$")
 _BYTE: Final = re.compile(r"0x[0-9a-f]+|\d+")
-_DUMP: Final = re.compile(rb"^ \| [0-9a-f]{5}")
+_DUMP: Final = re.compile(rb"( \| [0-9a-f]{5,16} )((?: (?:[0-9a-f]{2}|  )| ){16,18})")
 _HEXADECIMAL: Final = re.compile(rb"\b[0-9a-f]{2}\b")
 _STACK: Final = re.compile(rb"^ > ")
 _CONTEXT: Final = r"\[[^\]:\s]+:[^\]\s]+\]"
@@ -106,8 +106,9 @@ class StraceText:
 
     def line(self, line: bytes) -> bytes:
         """One line without its end."""
-        if _DUMP.match(line):
-            return line[:10] + _HEXADECIMAL.sub(b"00", line[10:58]) + b"." * len(line[58:])
+        dump = _DUMP.match(line)
+        if dump is not None:
+            return dump[1] + _HEXADECIMAL.sub(b"00", dump[2]) + b"." * (len(line) - dump.end())
         if _STACK.match(line):
             return b" > " + self._mapping.words(line[3:].decode("latin-1")).encode("ascii")
         script = _SCRIPT.match(line)

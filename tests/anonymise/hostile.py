@@ -213,11 +213,11 @@ def answer(marks: Marks) -> bytes:
     return b"".join(record(HANDSHAKE, each) for each in messages)
 
 
-def tls(talk: Talk, marks: Marks) -> None:
+def tls(talk: Talk, marks: Marks, hello: bytes, reply: bytes) -> None:
     """A TLS connection after whatever came before."""
     w = marks.word
-    talk.send(greeting(marks))
-    talk.send(answer(marks), 1)
+    talk.send(hello)
+    talk.send(reply, 1)
     talk.send(record(20, b"\x01") + record(HANDSHAKE, w("finished") * 4))
     talk.send(record(DATA, w("content") * 9))
     talk.send(record(DATA, w("answer") * 9)[:40], 1)
@@ -296,6 +296,7 @@ def capture(marks: Marks) -> bytes:
     w, ip, mac = marks.word, marks.ip, marks.mac
     frames: list[bytes] = []
     macs = mac("client's card"), mac("server's card")
+    hello, reply = greeting(marks), answer(marks)
     client, server, resolver = ip("client"), ip("server"), ip("resolver")
     for at, data in enumerate(lookup(marks, w("question"))):
         ends = (client, resolver) if at == 0 else (resolver, client)
@@ -309,13 +310,13 @@ def capture(marks: Marks) -> bytes:
         talk.open(secret if number % 2 else path, b"" if number else w("data of a SYN"))
         for by, data in turns:
             talk.send(data, by)
-        tls(talk, marks)
+        tls(talk, marks, hello, reply)
         talk.close(w("reason of a RST"))
         frames += talk.frames
     route = b"\x07\x0b\x08" + ip("recorded route") + ip("recorded route")
     old = Talk(client, server, (51000, 443), macs)
     old.open()
-    old.send(greeting(marks), ip_options=route + b"\0")
+    old.send(hello, ip_options=route + b"\0")
     quoted = ipv4(
         struct.pack(">HHI", 51000, 443, 1000) + w("quoted") * 3, src=client, dst=server, options=route + b"\0"
     )
@@ -327,13 +328,13 @@ def capture(marks: Marks) -> bytes:
     six = Talk(ip("client", 16), ip("server", 16), (51001, 443), macs)
     routing = b"\6\2\0\0" + bytes(4) + ip("routing header", 16)
     six.open()
-    six.send(greeting(marks), ip_options=routing)
+    six.send(hello, ip_options=routing)
     six.close()
     frames += [frame + w("padding of a frame") for frame in six.frames]
     outer = Talk(ip("tunnel"), ip("tunnel"), (1, 4789), (mac("tunnel"), mac("tunnel")))
     inner = Talk(ip("inside"), ip("inside"), (51002, 443), (mac("inside"), mac("inside")))
     inner.open()
-    tls(inner, marks)
+    tls(inner, marks, hello, reply)
     for frame in inner.frames:
         packet = ipv4(udp(b"\x08\0\0\0\0\0\x2a\0" + frame, 4789), 17, src=outer.ends[0], dst=outer.ends[1])
         frames.append(outer.macs[1] + outer.macs[0] + b"\x08\0" + packet)

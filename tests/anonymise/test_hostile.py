@@ -1,6 +1,7 @@
 """From beginning to end: of a capture, straces and logs that tell something everywhere, nothing is found afterwards."""
 
 import ipaddress
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,10 @@ import pytest
 from hostile import Marks, capture, spellings
 from hostile_text import log, strace
 
+from pcapstall.anonymise.free_text import FreeText
+from pcapstall.anonymise.mapping import Mapping
 from pcapstall.anonymise.secret import Secret
+from pcapstall.anonymise.strace_text import StraceText
 from pcapstall.capture.captures import open_captures
 from pcapstall.cli.main import main
 from pcapstall.extract.records import records
@@ -87,3 +91,27 @@ def test_nothing_of_a_hostile_text_is_left(kind: str, lines_of: Callable[[Marks]
     made = (out / f"x.{kind}").read_bytes()
     assert left(marks, made) == []
     assert made.count(b"\n") == len(lines_of(Marks()))
+
+
+MARK = b"zqmarkword"
+SIGNS = (b" ", b"<", b"(", b'"', b"/", b"=", b"[", b"{", b"-", b":", b"'", b"\\", b"/* ")
+
+
+def test_no_word_within_a_strace_is_left() -> None:
+    """Anywhere in any line, whether that makes sense or not; and of a line that was cut anywhere."""
+    mapping = Mapping(Secret(bytes(32)))
+    text = StraceText(mapping, FreeText(mapping))
+    source = random.Random(7)
+    lines = [line.encode() for line in strace(Marks())]
+    lines += (CAPTURES / "stalled-client-hello" / "outbound.strace").read_bytes().split(b"\n")[:200]
+    for _ in range(3000):
+        line = source.choice(lines)
+        at = source.randrange(len(line) + 1)
+        mark = source.choice([MARK, source.choice(SIGNS) + MARK.upper()])
+        line = line[:at] + mark + source.choice([b"", *SIGNS]) + line[at:]
+        assert MARK not in text.line(line).lower(), line
+    marks = Marks()
+    for line in map(str.encode, strace(marks)):
+        for at in range(len(line)):
+            made = text.line(line[:at])
+            assert not any(word.encode() in made.lower() for word in marks.words), line[:at]
