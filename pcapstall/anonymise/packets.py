@@ -38,7 +38,7 @@ from pcapstall.wire.protocols import (
     IPPROTO_TCP,
     IPPROTO_UDP,
 )
-from pcapstall.wire.tunnels import ERSPAN, GENEVE, GRE, PPTP, TEREDO, gre
+from pcapstall.wire.tunnels import ERSPAN, GENEVE, GRE, GTP_U, PPTP, TEREDO, gre
 from pcapstall.wire.udp_tunnels import read_udp
 
 _INNER: Final[Table[int, tuple[int, int]]] = {
@@ -219,6 +219,8 @@ class Packets:
             elif proto >= 0:
                 kept = min(at + 8 + _KEPT.get(int(kind), len(buf)), int(inner))
                 out[at + 8 : kept] = buf[at + 8 : kept]
+                if kind == GTP_U:
+                    _extensions_of_gtp(buf, out, at + 8, int(inner))
                 self._deeper(packet, int(proto), int(inner), end, depth)
         packet.mend(IPPROTO_UDP, at, 6)
 
@@ -232,6 +234,15 @@ class Packets:
         if u16_be(buf, at) & 0x8000:
             whole = end == packet.wire_end
             out[at + 4 : at + 6] = carried(buf[at:end], bytes(out[at:end]), 4, whole=whole).to_bytes(2, "big")
+
+
+def _extensions_of_gtp(buf: bytes, out: bytearray, at: int, end: int) -> None:
+    """3GPP TS 29.281 section 5.2: the length of each and the kind of the next stay, what a network says in them not."""
+    at += 12 if buf[at] & 4 else end
+    while at < end and buf[at]:
+        size = buf[at] << 2
+        out[at + 1 : at + size - 1] = bytes(size - 2)
+        at += size
 
 
 def _options(buf: bytes, out: bytearray, at: int, end: int) -> None:

@@ -276,6 +276,19 @@ def test_options_of_geneve_are_gone_whatever_the_port(port: int, tmp_path: Path)
     assert row.tunnel == "geneve:42"
 
 
+def test_extensions_of_gtp_are_gone(tmp_path: Path) -> None:
+    header = b"\x34\xff\0\0\0\0\0\x2a\0\0\0\x85"
+    extensions = b"\x03\0whose it\0\xc0", b"\x01x\0\0"
+    frames = [
+        ethernet(ipv4(udp(header + b"".join(extensions) + ipv4(each), 2152), 17)) for each in (SYN, tcp(client_hello()))
+    ]
+    made = anonymised(write(tmp_path / "c.pcap", *frames), tmp_path)
+    emptied = b"\x03" + bytes(10) + b"\xc0\x01" + bytes(3)
+    assert all(header + emptied in frame for frame in made)
+    (row,) = flows_of(tmp_path / "out.pcapng")
+    assert row.tunnel == "gtp:42"
+
+
 @pytest.mark.parametrize("in_udp", [False, True])
 def test_source_routes_of_gre_are_gone(in_udp: bool, tmp_path: Path) -> None:
     route = bytes((198, 51, 100, 7, 198, 51, 100, 8))
