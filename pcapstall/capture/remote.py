@@ -8,6 +8,7 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
+from pcapstall.capture.interrupting import interrupting
 from pcapstall.capture.source import CHUNK, Source, Stop
 from pcapstall.core.errors import InputError
 from pcapstall.core.extras import install_words
@@ -41,6 +42,21 @@ _RAISED_BY: Final = (
     ("smbprotocol.exceptions", "SMBException"),
 )
 """Libraries of single kinds of URLs raise their own: where, and the class that all of them are of."""
+_LOG: Final = ("asyncssh", "botocore", "fsspec", "gcsfs", "google", "paramiko", "s3fs")
+"""Libraries that log what they also raise; where nobody asked for logs Python prints them, tracebacks and all."""
+_HTTP_GONE: Final = (404, 410)
+_HINTS: Final = (
+    ("Unable to locate credentials", "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+    ("default credentials were not found", "run gcloud auth application-default login"),
+    ("Permission denied for user", "is the key in ssh-agent, and the user right? ssh://USER@HOST/..."),
+    ("Host key is not trusted", "connect once with ssh, and accept the host's key"),
+    ("403", "it needs other credentials"),
+    ("Forbidden", "it needs other credentials"),
+    ("Access Denied", "it needs other credentials"),
+    ("onnect", "is the address right, and does the server run?"),
+    ("Name or service not known", "is the host's name right?"),
+)
+"""What can be done, by what is said."""
 
 
 class _Told:
@@ -56,9 +72,20 @@ class _Told:
         if isinstance(error, ImportError):
             raise InputError(self._path, f"this kind of URL needs a library: {error}") from error
         if isinstance(error, FileNotFoundError):
-            raise InputError(self._path, "there is no such file") from error
+            # By HTTP fsspec calls everything so that went wrong, and hands the reason on.
+            why = error.__cause__
+            if not type(why).__module__.startswith("aiohttp.") or getattr(why, "status", 0) in _HTTP_GONE:
+                raise InputError(self._path, "there is no such file") from error
+            raise InputError(self._path, _reason(why)) from error
         if isinstance(error, _RAISED) or _is_of_a_library(error):
-            raise InputError(self._path, f"cannot be read: {str(error) or type(error).__name__}") from error
+            raise InputError(self._path, _reason(error)) from error
+
+
+def _reason(error: BaseException | None) -> str:
+    """What is said of ``error``, on one line, and what can be done about it."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    hint = next((hint for words, hint in _HINTS if words in said), "")
+    return f"cannot be read: {said}" + (f" ({hint})" if hint else "")
 
 
 def _is_of_a_library(error: BaseException | None) -> bool:
@@ -74,6 +101,12 @@ def _fsspec(path: str) -> Any:
         import fsspec
     except ImportError as error:
         raise InputError(path, f"captures by URL need fsspec: {_INSTALL}") from error
+    import logging  # fsspec has loaded it
+
+    for name in _LOG:
+        logger = logging.getLogger(name)
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
     return fsspec
 
 
@@ -93,8 +126,11 @@ def expand_url(path: str) -> list[str]:
     if not any(letter in path for letter in "*?["):
         return [path]
     system, pattern = _located(path)
+    # A name of the file system does not tell the host.
+    before = path.removesuffix(pattern) if path.endswith(pattern) else None
     with _Told(path):
-        found = [str(system.unstrip_protocol(name)) for name in sorted(system.glob(pattern))]
+        names = sorted(map(str, system.glob(pattern)))
+    found = [str(system.unstrip_protocol(name)) if before is None else before + name for name in names]
     if not found:
         raise InputError(path, "no file has a name like this")
     return found
@@ -105,19 +141,24 @@ class RemoteSource(Source):
 
     def __init__(self, path: str, stop: Stop | None = None) -> None:
         super().__init__(path, stop)
-        system, name = _located(path)
-        with _Told(path):
-            size = system.size(name)
-            # A server of HTTP need not tell.
-            self.total_bytes = None if size is None else int(size)
-            self._file: BinaryIO | None = system.open(name, "rb", block_size=_BLOCK)
+        with interrupting(self.stop_switch, 1):
+            system, name = _located(path)
+            with _Told(path):
+                size = system.size(name)
+                # A server of HTTP need not tell.
+                self.total_bytes = None if size is None else int(size)
+                self._file: BinaryIO | None = system.open(name, "rb", block_size=_BLOCK)
 
     def _read(self) -> bytes:
         if self._file is None or self.stop_switch.is_reached:
             return b""
         try:
-            with _Told(self.path):
+            with interrupting(self.stop_switch, 1), _Told(self.path):
                 chunk = self._file.read(CHUNK)
+        except KeyboardInterrupt:
+            if not self.stopped:
+                raise
+            return b""
         except InputError as error:
             self.trouble = f"cannot be read on: {error.reason.removeprefix('cannot be read: ')}"
             return b""

@@ -10,13 +10,13 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from pcapstall.capture.interrupting import interrupting
 from pcapstall.capture.source import Stop
 from pcapstall.cli import destination
 from pcapstall.cli.extract_target import Target
 from pcapstall.cli.stages import stages
 from pcapstall.core.counts import several
 from pcapstall.pipeline import Analysis, Options
-from pcapstall.pipeline.interrupting import interrupting
 from pcapstall.report.happening import what_happened
 from pcapstall.report.model import FlowReport
 from pcapstall.report.prose import worst_first

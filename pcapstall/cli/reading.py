@@ -5,6 +5,7 @@ Nothing is written to standard output here, and no command is known.
 
 from collections.abc import Callable, Iterable, Sequence
 
+from pcapstall.capture.interrupting import interrupting
 from pcapstall.capture.source import Stop
 from pcapstall.cli import destination, terminal
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
@@ -12,7 +13,6 @@ from pcapstall.cli.stages import stages
 from pcapstall.core.errors import InputError, UsageError
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.pipeline.follow import AS_MANY_AS_PAY, DASK
-from pcapstall.pipeline.interrupting import interrupting
 from pcapstall.report.conditions import ConditionResult
 from pcapstall.report.thresholds import parse_thresholds
 

@@ -126,7 +126,7 @@ def _size(size: int) -> str:
 def ctrl_c_stops() -> Iterator[Stop]:
     """While reading, Ctrl-C and SIGTERM throw the switch instead of ending the program; what was read is reported.
 
-    What cannot ask the switch is ended by KeyboardInterrupt, see `pipeline.interrupting`.
+    What cannot ask the switch is ended by KeyboardInterrupt, see `capture.interrupting`.
     """
     stop = Stop()
 

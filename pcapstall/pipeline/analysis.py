@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pcapstall
 from pcapstall.capture.captures import Captures
+from pcapstall.capture.interrupting import interrupting
 from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError
 from pcapstall.core.frames import file_of
@@ -19,7 +20,6 @@ from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.follow import LOCAL, Files, Followed, Texts, follow_captures
 from pcapstall.pipeline.given import GivenFile
-from pcapstall.pipeline.interrupting import interrupting
 from pcapstall.pipeline.scan import FileCounts
 from pcapstall.pipeline.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted

@@ -15,8 +15,8 @@ import pytest
 from cli_support import COMMAND, LOST, PATIENCE_S, REFUSED, RING, one_line, run, start, wait_for, wait_until_read
 
 from pcapstall.capture import source
+from pcapstall.capture.interrupting import interrupting
 from pcapstall.cli import terminal
-from pcapstall.pipeline.interrupting import interrupting
 
 DATA = Path(LOST).read_bytes()
 

@@ -110,7 +110,10 @@ class TestMemory:
         monkeypatch.setitem(sys.modules, "botocore.exceptions", module)
         self.fail(monkeypatch, where, BotoCoreError("Unable to locate credentials"))
         (error,) = analyse(["memory://ring/a.pcap"], Options()).unreadable
-        assert error.reason == "cannot be read: Unable to locate credentials"
+        assert error.reason == (
+            "cannot be read: Unable to locate credentials"
+            " (set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)"
+        )
 
     @staticmethod
     def fail(monkeypatch: pytest.MonkeyPatch, where: str, error: Exception) -> None:

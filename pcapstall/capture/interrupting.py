@@ -1,6 +1,6 @@
-"""Ctrl-C for work that cannot ask a `Stop`: opening a FIFO, reading straces and logs.
+"""Ctrl-C for work that cannot ask a `Stop`: opening a FIFO, waiting for a server, reading straces and logs.
 
-Captures ask before each chunk and need none of this. Who handles signals is not known here.
+Captures on this host ask before each chunk and need none of this. Who handles signals is not known here.
 """
 
 from collections.abc import Iterator
