@@ -99,10 +99,10 @@ def analyse(
     """Analyse ``captures``: paths, glob patterns or ``-``, read as one.
 
     Files that cannot be read are in `Analysis.unreadable`; nothing is raised for them. ``stop`` thrown, or Ctrl-C,
-    ends the reading and what was read is reported; a signal that throws it a second time, while straces and logs are
-    read, or the first time, while they are opened, ends all by KeyboardInterrupt. ``progress`` is called at first and
-    now and then with what is being read; ``stage`` with the name of each stage when it begins; ``before_closing`` with
-    the analysis while straces and logs can still be read again.
+    ends the reading and what was read is reported: of captures, and then, thrown anew, of straces and logs. While these
+    are opened, and where nothing is read any more, a signal ends all by KeyboardInterrupt: there the first one, here
+    the second. ``progress`` is called at first and now and then with what is being read; ``stage`` with the name of
+    each stage when it begins; ``before_closing`` with the analysis while straces and logs can still be read again.
     """
     options = options or Options()
     stage("opening the captures")
@@ -120,7 +120,7 @@ def analyse(
         captures_read = _capture_reports(files, followed.collector)
         findings.unread = files.unread
         with interrupting(stop, 2):
-            shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read))
+            shown = findings.settle(stop, loopback_files(captures_read), doubtful_files(captures_read))
         captures_read = with_steps(captures_read, findings.stepped_files)
         notices = _both_ends(captures_read, stop) if len(captures_read) > 1 and not files.stopped else []
         made = _put_together(followed, captures_read, shown, options, straces, logs, notices)
@@ -165,6 +165,7 @@ def _put_together(
     notices: Sequence[str],
 ) -> Analysis:
     files, collector, findings, limits, alone = followed
+    missing = [said for texts in (straces, logs) if texts is not None for said in texts.stopped]
     cut = cut_short(files.stopped, files.bytes_read, files.total_bytes)
     t0_ns = min((capture.first_ns for capture in captures if capture.first_ns is not None), default=0)
     everything = LengthTally()
@@ -181,7 +182,7 @@ def _put_together(
         flows=_Rows(findings, t0_ns, 1 if straces is not None or logs is not None else options.jobs),
         healthy=NOTHING_LEFT_OUT if options.all_flows else summary_of_counted(collector.counted),
         totals=tally.totals(),
-        warnings=[*cut, *notices, *bounds_reached(limits, collector)],
+        warnings=[*cut, *missing, *notices, *bounds_reached(limits, collector)],
         tally=tally,
         unreadable=[*files.failed, *(straces.unreadable if straces else ()), *(logs.unreadable if logs else ())],
         findings=findings,

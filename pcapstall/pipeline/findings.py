@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pcapstall.capture.source import Stop
 from pcapstall.core.frames import file_of
 from pcapstall.diagnose.capture_point import PointFinder
 from pcapstall.diagnose.intervals import Intervals
@@ -92,12 +93,12 @@ class Findings:
         )
 
     def settle(
-        self, loopback_files: frozenset[int] = frozenset(), doubtful_files: frozenset[int] = frozenset()
+        self, stop: Stop, loopback_files: frozenset[int] = frozenset(), doubtful_files: frozenset[int] = frozenset()
     ) -> LengthTally:
         """Everything was read: decide which of the flows kept are shown. Returns the count of those that are.
 
-        The two sets hold indexes of captures: of a loopback interface, and such as lack packets or have a clock that
-        stepped.
+        ``stop`` thrown ends the reading of straces and logs. The two sets hold indexes of captures: of a loopback
+        interface, and such as lack packets or have a clock that stepped.
         """
         collector = self._collector
         self._points = PointFinder(collector.knowledge, self._at, loopback_files)
@@ -105,9 +106,9 @@ class Findings:
         self._candidates = collector.kept
         shown = LengthTally()
         if self.straces is not None:
-            self.straces.match(collector.outlines)
+            self.straces.match(collector.outlines, stop)
         if self.logs is not None:
-            self.logs.match(collector.outlines, self.straces)
+            self.logs.match(collector.outlines, self.straces, stop)
         for flow in self._candidates:
             stalled = self._judge(flow)
             if stalled or self._outcome.failed or self._show_all:
@@ -123,13 +124,13 @@ class Findings:
                 collector.knowledge.pair_of(flow).unshown += 1
         collector.kept = self._flows
         self._flows.sort(key=lambda flow: flow.id)
-        if self.straces is not None:
+        if self.straces is not None and not self.straces.ended:
             for flow in self._flows:
                 case = self.case(flow)
                 if case.stalled is not None:
                     self.straces.plan(case)
             if not self._straces_later:
-                self.straces.record()
+                self.straces.record(stop)
         return shown
 
     def flows(self) -> Sequence[Flow]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pcapstall.capture.sniff import AS_STRACE, is_strace
+from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError
 from pcapstall.core.textfile import TextSource
 from pcapstall.flows.flow import Flow
@@ -18,6 +19,7 @@ from pcapstall.match.log_lines import FlowLines, InTime, Lives, Placed, clock_of
 from pcapstall.match.log_writes import clock_by_writes, keys_of
 from pcapstall.match.outline import Outlines
 from pcapstall.pipeline.given import GivenFile, files_of
+from pcapstall.pipeline.interrupting import ending, not_read
 from pcapstall.pipeline.straces import Straces
 from pcapstall.report.model import FlowReport, LogLineReport, LogReport
 from pcapstall.report.untrusted import shorten
@@ -34,6 +36,8 @@ class Logs:
 
     def __init__(self, files: Sequence[GivenFile]) -> None:
         self.unreadable: list[InputError] = []
+        self.stopped: list[str] = []
+        """What is missing since the end was asked for, a sentence each."""
         self.read: list[tuple[LogFile, LogClock]] = []
         """What was read, in the order in which it was given."""
         self._labels: dict[str, str | None] = {}
@@ -54,25 +58,36 @@ class Logs:
         for source in self._sources:
             source.close()
 
-    def match(self, flows: Outlines, straces: Straces | None) -> None:
-        """Read the logs for the lines about ``flows``; ``straces`` may know the clocks of who wrote them."""
+    def match(self, flows: Outlines, straces: Straces | None, stop: Stop) -> None:
+        """Read the logs for the lines about ``flows``; ``straces`` may know the clocks of who wrote them.
+
+        ``stop`` thrown ends that with the logs that were read; so it does when it was while straces were.
+        """
         lives = Lives(flows.all(), straces.known_as() if straces is not None else ())
-        for source in self._sources:
-            label = self._labels[source.path]
-            host, strace = (straces.labelled(label) if straces is not None else None) or ("", None)
-            known_ns = strace.skew_ns if strace is not None and strace.consistent and strace.shown_ns is not None else 0
-            try:
-                _refuse_strace(source)
-                file = read_log(source, FlowLines(lives, known_ns))
-            except InputError as error:
-                self.unreadable.append(error)
-                continue
-            self.read.append((file, clock_of(file, lives, strace, host)))
-        if straces is not None:
-            self._ask_writers(straces, lives.middle_ns)
+        left = list(self._sources)
+        if straces is None or not straces.ended:
+            with ending(stop):
+                while left:
+                    self._read(left[0], lives, straces)
+                    del left[0]
+                if straces is not None:
+                    self._ask_writers(straces, lives.middle_ns)
+        self.stopped = not_read(source.path for source in left)
         for file, clock in self.read:
             for flow_id, placed in lines_of_flows(file, clock, lives).items():
                 self._lines.setdefault(flow_id, []).extend(placed)
+
+    def _read(self, source: TextSource, lives: Lives, straces: Straces | None) -> None:
+        label = self._labels[source.path]
+        host, strace = (straces.labelled(label) if straces is not None else None) or ("", None)
+        known_ns = strace.skew_ns if strace is not None and strace.consistent and strace.shown_ns is not None else 0
+        try:
+            _refuse_strace(source)
+            file = read_log(source, FlowLines(lives, known_ns))
+        except InputError as error:
+            self.unreadable.append(error)
+            return
+        self.read.append((file, clock_of(file, lives, strace, host)))
 
     def _ask_writers(self, straces: Straces, near_ns: int) -> None:
         """Look for the lines of logs in what straces show being written, in one pass over each."""

@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError
 from pcapstall.core.garbage import without_garbage
 from pcapstall.diagnose.case import Case
@@ -25,6 +26,7 @@ from pcapstall.match.matching import Match, Matching, match_strace
 from pcapstall.match.offset import Offset
 from pcapstall.match.outline import Outlines
 from pcapstall.pipeline.given import GivenFile, files_of
+from pcapstall.pipeline.interrupting import ending, not_read
 from pcapstall.pipeline.strace_report import ORDER_ONLY, strace_report, thread_report
 from pcapstall.report.model import FlowReport, StraceReport
 from pcapstall.strace.family import Strace, open_straces
@@ -41,6 +43,10 @@ class Straces:
 
     def __init__(self, files: Sequence[GivenFile]) -> None:
         self.unreadable: list[InputError] = []
+        self.ended = False
+        """Whether the end was asked for while they were read."""
+        self.stopped: list[str] = []
+        """What is missing for that, a sentence each."""
         self._labels: dict[str, str | None] = {}
         paths: list[str] = []
         for file in files:
@@ -65,17 +71,27 @@ class Straces:
         for strace in self._straces:
             strace.close()
 
-    def match(self, flows: Outlines) -> None:
-        """Read the straces and find which sockets are which flows."""
-        with without_garbage():
-            for strace in self._straces:
+    def match(self, flows: Outlines, stop: Stop) -> None:
+        """Read the straces and find which sockets are which flows; ``stop`` thrown ends that with the ones read."""
+        left = list(self._straces)
+        with ending(stop) as ended, without_garbage():
+            while left:
                 try:
-                    self._matchings.append(match_strace(strace, flows))
+                    self._matchings.append(match_strace(left[0], flows))
                 except InputError as error:
                     self.unreadable.append(error)
+                del left[0]
+        if ended.early:
+            self._end([strace.name for strace in left])
         for matching in self._matchings:
             for match in matching.matches:
                 self._ends.setdefault((int(match.end.flow.id), match.end.is_client), (match, matching))
+
+    def _end(self, names: Sequence[str]) -> None:
+        """Nothing is read any more, and nothing that was begun is used."""
+        self.ended = True
+        self._planned = []
+        self.stopped += not_read(names)
 
     def plan(self, case: Case) -> None:
         """Note that a stalled flow wants to be looked at."""
@@ -108,19 +124,25 @@ class Straces:
         found = (never_accepted(case.flow, matching) for matching in self._matchings)
         return next((item for item in found if item is not None), None)
 
-    def record(self, flows: Container[int] | None = None, besides: Sequence[tuple[Matching, Window]] = ()) -> None:
+    def record(
+        self, stop: Stop, flows: Container[int] | None = None, besides: Sequence[tuple[Matching, Window]] = ()
+    ) -> None:
         """Look at all planned stalls, or at those of ``flows`` by their ids, and fill in the windows ``besides``.
 
-        That takes one pass over each strace.
+        That takes one pass over each strace. ``stop`` thrown ends it, and no stall is judged by what was seen.
         """
         wanted = [item for item in self._planned if flows is None or abs(item[0]) in flows]
         planned = sorted(wanted, key=lambda item: -item[1].length_ns)[:SCENES_MAX]
-        for matching in self._matchings:
-            windows = [scene.window for _, scene in planned if scene.index is matching.index]
-            windows += [window for asked, window in besides if asked is matching]
-            if windows:
-                with without_garbage():
+        with ending(stop) as ended, without_garbage():
+            for matching in self._matchings:
+                windows = [scene.window for _, scene in planned if scene.index is matching.index]
+                windows += [window for asked, window in besides if asked is matching]
+                if windows:
                     record(matching.index.strace, windows)
+        if ended.early:
+            self.stopped.append("reading was stopped while straces were asked about stalls: only packets are judged")
+            self._end(())
+            return
         self._scenes |= dict(planned)
         self._planned = []
 

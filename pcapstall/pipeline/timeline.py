@@ -24,6 +24,7 @@ from pcapstall.match.packet_moments import Packet, packet_moments
 from pcapstall.match.thread_moments import thread_moments
 from pcapstall.pipeline.analysis import Analysis
 from pcapstall.pipeline.findings import Findings
+from pcapstall.pipeline.interrupting import ending
 from pcapstall.pipeline.packets import packets_of
 from pcapstall.pipeline.straces import Straces
 from pcapstall.report.model import FlowReport, LogLineReport
@@ -49,6 +50,8 @@ MAX_ROWS: Final = 400
 class _Made:
     """What was found so far."""
 
+    stop: Stop
+    """Ends what is read for it."""
     moments: list[Moment] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     names: dict[bool, str] = field(default_factory=lambda: {True: "client", False: "server"})
@@ -70,13 +73,18 @@ def timelines_of(
     """The timelines of several flows; the captures and the straces are read once more for all, logs for each."""
     findings = analysis.findings
     assert findings is not None
-    made = [_Made() for _ in rows]
+    stop = stop or Stop()
+    made = [_Made(stop) for _ in rows]
     if findings.straces is not None:
         for each, row in zip(made, rows, strict=True):
             _find_ends(each, findings, findings.straces, findings.flow_of(row.id))
         ends = [end for each in made for end in each.ends]
         windows = [(end.matching, window) for end in ends for window in (end.life, end.stall) if window is not None]
-        findings.straces.record({row.id for row in rows}, windows)
+        findings.straces.record(stop, {row.id for row in rows}, windows)
+        if findings.straces.ended:
+            for each in made:  # of what was begun nobody knows what is missing
+                each.notices.append("Reading was stopped: the calls of the straces are not told.")
+                each.ends.clear()
         rows = [findings.row(row.id, analysis.t0_ns) for row in rows]
     packets = packets_of([findings.flow_of(row.id) for row in rows], captures, stop)
     return [
@@ -177,7 +185,12 @@ def _from_lines(
     span = (int(life.start_ns), int(life.end_ns)) if everything else None
     if not wanted and span is None:
         return []
-    found, left_out = excerpts(index.strace, wanted, span)
+    found: list[Excerpt] = []
+    left_out = 0
+    with ending(made.stop) as ended:
+        found, left_out = excerpts(index.strace, wanted, span)
+    if ended.early:
+        made.notices.append(f"Reading was stopped: not all calls of {index.strace.name} are told.")
     if left_out:
         made.notices.append(f"{left_out} more calls of {index.strace.name} are left out.")
     covers = {pair: moment for moment in known for pair in moment.covers}
@@ -232,8 +245,11 @@ def _add_logs(
     about = logs.of_flow(int(flow.id))
     told = log_moments(about, names, [end.local, end.peer], True)
     if everything:
-        others = logs.within(int(flow.first_ns) - _BEFORE_NS, int(flow.last_ns) + _AFTER_NS, about)
-        told += log_moments(others, names, [end.local, end.peer], False)
+        with ending(made.stop) as ended:
+            others = logs.within(int(flow.first_ns) - _BEFORE_NS, int(flow.last_ns) + _AFTER_NS, about)
+            told += log_moments(others, names, [end.local, end.peer], False)
+        if ended.early:
+            made.notices.append("Reading was stopped: of the logs only the lines about the flow are told.")
     for moment in told:
         moment.side = logs.side_of(moment.lines[0].rpartition(":")[0], ends)
     made.moments += told

@@ -148,15 +148,17 @@ def index_strace(strace: Strace, keeper: Keeper | None = None) -> Index:
         reader.skims = keeper is not None
     first: i64 = -1
     last: i64 = -1
-    while lines.next():
-        reader = lines.reader
-        tracker.feed(reader)
-        if reader.kind <= 5 and reader.time_ns >= 0:
-            if first < 0:
-                first = reader.time_ns
-            last = reader.time_ns
+    try:
+        while lines.next():
+            reader = lines.reader
+            tracker.feed(reader)
+            if reader.kind <= 5 and reader.time_ns >= 0:
+                if first < 0:
+                    first = reader.time_ns
+                last = reader.time_ns
+    finally:  # Ctrl-C
+        lines.close()
     tracker.finish()
-    lines.close()
     index = Index(strace, tracker, lines)
     index.first_ns = first
     index.last_ns = last

@@ -285,13 +285,15 @@ def record(strace: Strace, windows: list[Window]) -> None:
     lines = Lines(strace, recorder.threads, recorder.syscalls)
     last: i64 = -1
     count: i64 = 0
-    while lines.next():
-        reader = lines.reader
-        recorder.feed(reader)
-        if reader.kind <= EXIT and reader.time_ns >= 0:
-            last = reader.time_ns
-        count += 1
-        if count % _LOOK_EVERY == 0 and len(strace.members) == 1 and recorder.settled(last):
-            break
-    lines.close()
+    try:
+        while lines.next():
+            reader = lines.reader
+            recorder.feed(reader)
+            if reader.kind <= EXIT and reader.time_ns >= 0:
+                last = reader.time_ns
+            count += 1
+            if count % _LOOK_EVERY == 0 and len(strace.members) == 1 and recorder.settled(last):
+                break
+    finally:  # Ctrl-C
+        lines.close()
     recorder.close(last)

@@ -1,0 +1,137 @@
+"""Ctrl-C while straces and logs are read: it ends that, at once, and what was read is reported with what is missing."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_support import CAPTURES, COMMAND, PATIENCE_S, wait_for
+
+from pcapstall.cli.main import main
+from pcapstall.pipeline import logs, straces, timeline
+
+STALLED = CAPTURES / "stalled-client-hello"
+CAPTURE = str(STALLED / "capture.pcap")
+GIVEN = [
+    word
+    for kind in ("strace", "log")
+    for end in ("outbound", "inbound")
+    for word in (f"--{kind}", f"{end}={STALLED / f'{end}.{kind}'}")
+]
+Output = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def at_call(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str, int], list[int]]:
+    """``at_call(module, name, number)``: Ctrl-C comes when that function is called for the ``number``-th time."""
+
+    def arrange(module: Any, name: str, number: int) -> list[int]:
+        function = getattr(module, name)
+        calls: list[int] = []
+
+        def interrupted(*arguments: Any, **more: Any) -> Any:
+            calls.append(len(calls) + 1)
+            if calls[-1] == number:
+                os.kill(os.getpid(), signal.SIGINT)
+            return function(*arguments, **more)
+
+        monkeypatch.setattr(module, name, interrupted)
+        return calls
+
+    return arrange
+
+
+def reported(capsys: Output, *arguments: str) -> dict[str, Any]:
+    assert main(["report", CAPTURE, *GIVEN, "-f", "json", *arguments]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    made: dict[str, Any] = json.loads(shown.out)
+    return made
+
+
+def test_while_a_strace_is_read(capsys: Output, at_call: Callable[[Any, str, int], list[int]]) -> None:
+    calls = at_call(straces, "match_strace", 2)
+    made = reported(capsys)
+    assert len(calls) == 2
+    assert [one["label"] for one in made["straces"]] == ["outbound"], "the one that was read"
+    assert "logs" not in made
+    inbound, *both = (str(STALLED / name) for name in ("inbound.strace", "outbound.log", "inbound.log"))
+    assert made["warnings"] == [
+        f"reading was stopped: nothing of {inbound} is in this report",
+        f"reading was stopped: nothing of {', '.join(both)} is in this report",
+    ]
+    (flow,) = [flow for flow in made["flows"] if flow["stalled"]]
+    assert flow["reason"] == "client_silent", "judged by its packets"
+
+
+def test_while_straces_are_asked(capsys: Output, at_call: Callable[[Any, str, int], list[int]]) -> None:
+    at_call(straces, "record", 1)
+    made = reported(capsys)
+    assert made["warnings"] == ["reading was stopped while straces were asked about stalls: only packets are judged"]
+    assert len(made["straces"]) == len(made["logs"]) == 2
+    (flow,) = [flow for flow in made["flows"] if flow["stalled"]]
+    assert (flow["reason"], flow["threads"]) == ("client_silent", [])
+
+
+def test_while_a_log_is_read(capsys: Output, at_call: Callable[[Any, str, int], list[int]]) -> None:
+    at_call(logs, "read_log", 2)
+    made = reported(capsys)
+    assert [one["label"] for one in made["logs"]] == ["outbound"]
+    assert made["warnings"] == [f"reading was stopped: nothing of {STALLED / 'inbound.log'} is in this report"]
+    (flow,) = [flow for flow in made["flows"] if flow["stalled"]]
+    assert flow["reason"] == "epoll_not_waited"
+
+
+def told(capsys: Output, *arguments: str) -> dict[str, Any]:
+    assert main(["timeline", CAPTURE, *GIVEN, "--flow", "6", "-f", "json", *arguments]) == 0
+    made: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return made
+
+
+def test_while_a_timeline_asks_a_strace(capsys: Output, at_call: Callable[[Any, str, int], list[int]]) -> None:
+    at_call(straces, "record", 1)
+    made = told(capsys)
+    assert "Reading was stopped: the calls of the straces are not told." in made["notices"]
+    assert {row["source"] for row in made["rows"]} == {"log"}, "packets were to be read after that"
+
+
+@pytest.mark.parametrize(("name", "said"), [("excerpts", "not all calls of "), ("log_moments", "of the logs only")])
+def test_while_a_timeline_of_all_is_made(
+    name: str, said: str, capsys: Output, at_call: Callable[[Any, str, int], list[int]]
+) -> None:
+    at_call(timeline, name, 2)
+    made = told(capsys, "--all")
+    (notice,) = [notice for notice in made["notices"] if notice.startswith("Reading was stopped")]
+    assert said in notice
+    assert {"packet", "call", "log"} == {row["source"] for row in made["rows"]}
+
+
+def test_one_ctrl_c_ends_a_long_strace(tmp_path: Path) -> None:
+    long = tmp_path / "long.strace"
+    line = b'7 1796023442.008038 read(5, "x", 1) = 1 <0.000010>\n'
+    long.write_bytes(line * 3_000_000)
+    process = subprocess.Popen(
+        [*COMMAND, "report", CAPTURE, "--strace", str(long)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+    def reads() -> bool:
+        return any(
+            fd.is_symlink()
+            and fd.readlink() == long
+            and "pos:\t0\n" not in (fd.parents[1] / "fdinfo" / fd.name).read_text()
+            for fd in Path(f"/proc/{process.pid}/fd").iterdir()
+        )
+
+    wait_for(reads, "the strace is being read")
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=PATIENCE_S)
+    assert time.monotonic() - begun < 5
+    assert (process.returncode, stderr) == (0, b"")
+    assert b"1 of 11 flows stalled" in stdout
+    assert f"reading was stopped: nothing of {long} is in this report".encode() in stdout
