@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from pcapstall.capture.interrupting import ending, not_read
 from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError
 from pcapstall.core.garbage import without_garbage
@@ -26,7 +27,6 @@ from pcapstall.match.matching import Match, Matching, match_strace
 from pcapstall.match.offset import Offset
 from pcapstall.match.outline import Outlines
 from pcapstall.pipeline.given import GivenFile, files_of
-from pcapstall.pipeline.interrupting import ending, not_read
 from pcapstall.pipeline.strace_report import ORDER_ONLY, strace_report, thread_report
 from pcapstall.report.model import FlowReport, StraceReport
 from pcapstall.strace.family import Strace, open_straces

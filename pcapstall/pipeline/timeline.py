@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from pcapstall.capture.interrupting import ending
 from pcapstall.capture.source import Stop
 from pcapstall.core.frames import file_of, frame_of
 from pcapstall.core.times import format_span
@@ -24,7 +25,6 @@ from pcapstall.match.packet_moments import Packet, packet_moments
 from pcapstall.match.thread_moments import thread_moments
 from pcapstall.pipeline.analysis import Analysis
 from pcapstall.pipeline.findings import Findings
-from pcapstall.pipeline.interrupting import ending
 from pcapstall.pipeline.packets import packets_of
 from pcapstall.pipeline.straces import Straces
 from pcapstall.report.model import FlowReport, LogLineReport
