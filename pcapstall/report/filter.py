@@ -4,6 +4,7 @@
 with everything but null; an open interval is only known to have lasted at least so long. Tokens are in `expression`.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic
 
@@ -21,8 +22,7 @@ from pcapstall.report.columns import (
 )
 from pcapstall.report.expression import DURATION as DURATION_TOKEN
 from pcapstall.report.expression import END, NUMBER, OPERATOR, STRING, WORD, Token, Tokens, did_you_mean
-from pcapstall.report.matchers import COMPARE, Test, endpoint_is, length_is, texts_are
-from pcapstall.report.patterns import PatternError, searcher
+from pcapstall.report.matchers import COMPARE, Test, endpoint_is, length_is, search_of, texts_are
 
 _OPERATORS: Final = {
     DURATION: ("=", "!=", "<", "<=", ">", ">=", "in"),
@@ -178,10 +178,12 @@ class _Parser(Generic[FlowT]):
 
     def pattern(self, token: Token, operator: str) -> Test:
         try:
-            search = searcher(token.text)
-        except PatternError as error:
-            self.tokens.fail(token, str(error))
-        return texts_are(search, operator == "!~")
+            pattern = re.compile(token.text, re.IGNORECASE)
+        except (re.error, ValueError) as error:  # ValueError: flags that contradict each other
+            self.tokens.fail(token, f"not a regular expression: {error}")
+        except (OverflowError, RecursionError):
+            self.tokens.fail(token, "this regular expression is too large")
+        return texts_are(search_of(pattern), operator == "!~")
 
 
 def _duration(tokens: Tokens, token: Token, name: str, column: Column[Any], operator: str) -> Test:

@@ -5,9 +5,13 @@ The language is read in `filter`; nothing here knows a token.
 
 import ipaddress
 import operator
+import re
+import signal
+import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NoReturn
 
+from pcapstall.core.errors import UsageError
 from pcapstall.report.columns import AtLeast, Value
 
 Test = Callable[[Value], bool]
@@ -26,6 +30,8 @@ _CERTAIN_BEYOND: Final[dict[str, Callable[[int, int], bool]]] = {
     ">=": operator.ge,
 }
 """What can be said of a length that is only known to be at least so long."""
+SEARCH_MAX_S: Final = 2.0
+"""CPU time that one regular expression may take over one text. `(a+)+$` has 2**40 ways through forty letters."""
 
 
 def length_is(comparer: str, wanted_ns: int) -> Test:
@@ -49,6 +55,33 @@ def texts_are(matches: Callable[[str], bool], negated: bool) -> Test:
         return bool(texts) and any(map(matches, texts)) is not negated
 
     return test
+
+
+def search_of(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    """Whether ``pattern`` is found in a text. UsageError when that takes more than `SEARCH_MAX_S`.
+
+    `re` asks for signals while it tries, so a timer ends it; Python hands them to the main thread only, and in others
+    the time has no bound.
+    """
+
+    def too_long(_number: int, _frame: object) -> NoReturn:
+        raise UsageError(
+            f"the regular expression {pattern.pattern!r} takes more than {SEARCH_MAX_S:.0f} s over one name: "
+            "write it without a repeat within a repeat"
+        )
+
+    def search(text: str) -> bool:
+        if threading.current_thread() is not threading.main_thread():
+            return pattern.search(text) is not None
+        before = signal.signal(signal.SIGVTALRM, too_long)
+        signal.setitimer(signal.ITIMER_VIRTUAL, SEARCH_MAX_S)
+        try:
+            return pattern.search(text) is not None
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, before)
+
+    return search
 
 
 def endpoint_is(wanted: str, negated: bool) -> Test:
