@@ -25,6 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.core.errors import UsageError
+from pcapstall.report import to_table
 from pcapstall.report.flow_grid import flow_grid
 from pcapstall.report.model import EVENTS, STALL_INTERVALS, ProcessReport
 from pcapstall.report.options import RenderOptions
@@ -432,3 +433,28 @@ def test_only_the_rows_whose_verdict_is_told_are_kept_whole() -> None:
     assert kept[:2] == [flows[2], flows[0]]
     assert all(one.events == {} and one.evidence == [] for one in kept[2:])
     assert rendered(report(flows), stories=2).splitlines()[:9] == rendered(report(flows)).splitlines()[:9]
+
+
+WORDS = st.sampled_from(["", "-", "True", "12", "1.5"])
+CELLS = st.text(st.sampled_from("ab 1.-+>|_:\\*<é\u4e2d\n\x1b"), max_size=6) | WORDS
+
+
+@given(
+    st.integers(1, 4).flatmap(
+        lambda columns: st.tuples(
+            st.lists(st.text("abc#_", max_size=4), min_size=columns, max_size=columns),
+            st.lists(st.lists(CELLS, min_size=columns, max_size=columns), max_size=4),
+            st.lists(st.sampled_from(["left", "right"]), min_size=columns, max_size=columns),
+        )
+    ),
+    st.sampled_from(sorted(to_table._LINE_STYLES)),
+)
+def test_filling_a_sample_in_is_drawing_every_row(table, style):
+    assert to_table.draw(*table, style) == to_table._drawn(*table, style)
+
+
+def test_a_long_table_is_drawn_from_a_sample(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(tabulate, "tabulate", lambda rows, *_args, **_more: drawn.append(len(rows)) or "a\n\ue000")
+    assert draw(["a"], [["1"], ["2"], ["3"]], ["left"], "simple") == "a\n1\n2\n3"
+    assert drawn == [1]
