@@ -9,6 +9,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from pcapstall.core.words import u32_be
 from pcapstall.diagnose.knowledge import Knowledge, client_key
 from pcapstall.diagnose.pairs import Pair
 from pcapstall.flows.flow import Flow
@@ -32,6 +33,8 @@ LOCAL_NS: Final = 50_000
 _SMALL: Final = 4
 """One of the two is a small part of the other when it is at most one part of so many."""
 _VERY_SMALL: Final = 8
+_LOOPBACK: Final = 127
+"""The first byte of an IPv4 address of this host's own."""
 
 
 class PointFinder:
@@ -68,10 +71,19 @@ class PointFinder:
     def of_unshown(self) -> dict[str, int]:
         """How many of the flows that are not shown one by one were captured where."""
         counts: dict[str, int] = {}
+        last: str = UNKNOWN
+        alike: i64 = 0
         for hosts, pair in self._knowledge.pairs.items():
             if pair.unshown > 0:
                 point, _ = self.of_pair(hosts, pair)
-                counts[point] = counts.get(point, 0) + pair.unshown
+                if point is not last:
+                    if alike > 0:
+                        counts[last] = counts.get(last, 0) + alike
+                    last = point
+                    alike = 0
+                alike += pair.unshown
+        if alike > 0:
+            counts[last] = counts.get(last, 0) + alike
         unknown: i64 = self._knowledge.other_pairs.unshown
         if unknown > 0:
             counts[UNKNOWN] = counts.get(UNKNOWN, 0) + unknown
@@ -132,9 +144,9 @@ def is_fresh(ttl: i64) -> bool:
 
 def _is_one_host(hosts: bytes) -> bool:
     """Whether both addresses are loopback's, or one and the same."""
-    client, server = hosts[: len(hosts) // 2], hosts[len(hosts) // 2 :]
-    if client == server:
-        return True
-    if len(client) == 4:
-        return client[0] == server[0] == 127
-    return False
+    half: i64 = len(hosts) >> 1
+    if half != 4:
+        return hosts[:half] == hosts[half:]
+    client: i64 = u32_be(hosts, 0)
+    server: i64 = u32_be(hosts, 4)
+    return client == server or (client >> 24 == _LOOPBACK and server >> 24 == _LOOPBACK)

@@ -42,10 +42,13 @@ def leaves_at_once(flow: Flow, client: HalfFlow, server: HalfFlow, close_ns: i64
 
     Some clients check the certificate that late, and say nothing when they do not like it.
     """
-    answer = flow.server_hello
-    if answer is None or not is_tls13(answer.version) or flow.client_finished_ref == 0 or flow.alerts is not None:
+    # Nearly every client sends data. The ServerHello was used last long ago: who asks for it waits for the memory.
+    if client.app_data_ref != 0 or flow.client_finished_ref == 0 or flow.alerts is not None:
         return False
-    if client.app_data_ref != 0 or close_ns < flow.client_finished_ns:
+    if close_ns < flow.client_finished_ns:
+        return False
+    answer = flow.server_hello
+    if answer is None or not is_tls13(answer.version):
         return False
     if misses_bytes(client) or misses_bytes(server):
         # What was taken for its Finished may be its first data.
