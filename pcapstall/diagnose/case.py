@@ -3,32 +3,29 @@
 Facts only: what was measured, where the capture was taken, the segments, what else was going on. No conclusion.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Final
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import Final, TypeVar, cast
 
 from pcapstall.core.frames import file_of
 from pcapstall.diagnose import capture_point
-from pcapstall.diagnose.answerers import Answerer, Answerers
+from pcapstall.diagnose.answerers import Answerer
 from pcapstall.diagnose.capture_point import Point
-from pcapstall.diagnose.clock_steps import LEAST_NS, HostClocks, Steps, clocks_in
-from pcapstall.diagnose.clocks import Clocks
-from pcapstall.diagnose.dns import DnsLog
+from pcapstall.diagnose.clock_steps import LEAST_NS, HostClocks, clocks_in
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.ip_ids import IdCount
 from pcapstall.diagnose.knowledge import (
-    Knowledge,
     client_address,
     client_key,
     server_address,
     server_endpoint,
 )
 from pcapstall.diagnose.lengths import ABSENT
-from pcapstall.diagnose.neighbours import Neighbours
 from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.pairs import Pair
 from pcapstall.diagnose.segments import History, Seg
 from pcapstall.diagnose.sight import misses_bytes
+from pcapstall.diagnose.surroundings import Surroundings
 from pcapstall.diagnose.ticks import measured_rate
 from pcapstall.diagnose.tls_ports import TLS_PORTS
 from pcapstall.diagnose.unseen import goes_back, misses_first_copies
@@ -36,7 +33,9 @@ from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
 from pcapstall.flows.flow import FLAG_NOTES_CUT, FLAG_TLS_DUE, Flow
 from pcapstall.wire.preamble import SERVER_FIRST_PORTS
 from pcapstall.wire.tls_reader import NEVER
-from pcapstall.wire.unread import Unread, UnreadPackets
+from pcapstall.wire.unread import Unread
+
+T = TypeVar("T")
 
 STEADY_CLOCK: Final = "a capture whose clock did not step"
 _SPANS: Final = {
@@ -51,28 +50,6 @@ _SPANS: Final = {
     "sh_cfin": ("server_hello_first", "client_finished"),
 }
 """The events between which each interval lies."""
-
-
-NO_STEPS: Final = Steps()
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What is the same for all flows of a report."""
-
-    knowledge: Knowledge
-    dns: DnsLog
-    neighbours: Neighbours
-    clocks: Clocks
-    tls_ports: frozenset[int] = frozenset()
-    doubtful_files: frozenset[int] = frozenset()
-    """Captures that say themselves that packets are missing, or whose clock jumped."""
-    unread: UnreadPackets | None = None
-    """Packets that may have held segments of the flows."""
-    steps: Steps = NO_STEPS
-    """Of the captures' clocks, as flows show them."""
-    answerers: Answerers | None = None
-    """Hosts that answer for many servers."""
 
 
 class Case:
@@ -93,11 +70,13 @@ class Case:
         self.start_ns, self.start_ref = self._start()
         self.end_ns = self.start_ns + self.length_ns
         self.end_ref = 0 if self.is_open or self.stalled is None else self._end_ref()
+        self.worked_out: dict[object, object] = {}
+        """What several rules ask for, by whoever works it out (`once_a_case`, `turn.prove`)."""
 
     @cached_property
     def history(self) -> History:
         """The segments of the handshake."""
-        return History(self.flow)
+        return self.surroundings.histories.of(self.flow)
 
     @cached_property
     def client_ids(self) -> IdCount:
@@ -287,6 +266,20 @@ class Case:
             name = "partial_hello"
         ref: int = getattr(flow, f"{name}_ref")
         return ref
+
+
+def once_a_case(work: Callable[[Case], T]) -> Callable[[Case], T]:
+    """``work``, done once for a case however many rules ask for it."""
+
+    @wraps(work)
+    def asked(case: Case) -> T:
+        known = case.worked_out.get(work, case)
+        if known is not case:
+            return cast(T, known)
+        found = case.worked_out[work] = work(case)
+        return found
+
+    return asked
 
 
 def closed(intervals: Intervals, name: str) -> int | None:

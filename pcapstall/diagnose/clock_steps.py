@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 from typing import Final
 
 from pcapstall.diagnose.clocks import Clocks
+from pcapstall.diagnose.histories import Histories
 from pcapstall.diagnose.knowledge import client_address, client_key, server_address
 from pcapstall.diagnose.segments import History, Seg
 from pcapstall.diagnose.ticks import APART_NS, lacking_ns, measured_rate
@@ -108,6 +109,7 @@ class Steps:
     def __init__(self, flows: Iterable[Flow] = (), rates: Clocks | None = None) -> None:
         self._flows = flows
         self._rates = rates
+        self._histories = rates.histories if rates is not None else Histories()
 
     def during(self, start_ns: int, end_ns: int) -> Lapse | None:
         """A step of at least half of a time, within it, that another connection shows."""
@@ -124,7 +126,7 @@ class Steps:
         return [lapse for flow in islice(stamped, ASKED_MAX) for lapse in self._of(flow)]
 
     def _of(self, flow: Flow) -> Iterator[Lapse]:
-        history, key = History(flow), client_key(flow)
+        history, key = self._histories.of(flow), client_key(flow)
 
         def rate(from_client: bool, without: tuple[Seg, ...]) -> int | None:
             own = measured_rate(history.of(from_client), without)

@@ -6,8 +6,8 @@ Asked when a flow's own segments do not tell. How a rate is measured is in `tick
 from collections.abc import Iterable
 from typing import Final
 
+from pcapstall.diagnose.histories import Histories
 from pcapstall.diagnose.knowledge import client_address, client_key, server_address
-from pcapstall.diagnose.segments import History
 from pcapstall.diagnose.ticks import measured_rate
 from pcapstall.flows.flow import Flow
 
@@ -18,7 +18,8 @@ ASKED_MAX: Final = 16
 class Clocks:
     """The hosts' clocks, as far as the segments of the flows kept tell."""
 
-    def __init__(self, flows: Iterable[Flow]) -> None:
+    def __init__(self, flows: Iterable[Flow], histories: Histories) -> None:
+        self.histories = histories
         self._flows: dict[bytes, list[tuple[Flow, bool]]] = {}
         """By address: flows of the host, and whether it is their client."""
         self._rates: dict[tuple[int, bool], int | None] = {}
@@ -42,5 +43,5 @@ class Clocks:
     def _own(self, flow: Flow, is_client: bool) -> int | None:
         asked = (flow.id, is_client)
         if asked not in self._rates:
-            self._rates[asked] = measured_rate(History(flow).of(is_client))
+            self._rates[asked] = measured_rate(self.histories.of(flow).of(is_client))
         return self._rates[asked]

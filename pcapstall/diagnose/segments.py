@@ -1,13 +1,16 @@
 """The segments of a handshake as the rules read them: offsets, options parsed, copies of the capture left out.
 
-Made from a flow's notes when the flow is to be diagnosed, so it may take its time. What the segments mean is not here.
+Made from a flow's notes when the flow is to be diagnosed. What the segments mean is not here. Compiled, since it is
+most of the work of a verdict.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from mypy_extensions import i64, mypyc_attr
+
 from pcapstall.core.seq import to_offset
+from pcapstall.core.words import u16_be, u32_be
 from pcapstall.flows.flow import COPY, FLAG_NOTES_CUT, KEEP_ALIVE, NEW, Flow, HalfFlow
 from pcapstall.flows.kept import SegmentNote
 from pcapstall.flows.notes import NOTES_MAX
@@ -22,37 +25,57 @@ TIMESTAMPS_LEN: Final = 12
 USUAL_MSS: Final = 1460
 """Assumed where no SYN was seen."""
 
+Blocks = tuple[tuple[int, int], ...]
+"""SACK blocks as offsets in the peer's stream."""
 
-@dataclass(frozen=True, slots=True)
+
+@mypyc_attr(acyclic=True)
 class Seg:
-    """One segment of one side."""
+    """One segment of one side. Each is equal to itself only."""
 
-    ns: int
-    ref: int
-    from_client: bool
-    """From the side that opened the connection, which need not be the TLS client."""
-    offset: int
-    end: int
-    """Offset one past its payload."""
-    ack: int | None
-    """Offset in the peer's stream that it acknowledges."""
-    flags: int
-    kind: int
-    """`flows.flow`: NEW, RETRANSMISSION, LATE, KEEP_ALIVE."""
-    window: int
-    ttl: int
-    ip_id: int
-    """-1 for IPv6."""
-    tsval: int
-    """-1 without timestamps."""
-    tsecr: int
-    mss: int
-    """What a SYN announces; -1 without."""
-    sacks: tuple[tuple[int, int], ...]
-    """SACK blocks as offsets in the peer's stream."""
+    def __init__(
+        self,
+        ns: i64,
+        ref: i64,
+        from_client: bool,
+        offset: i64,
+        end: i64,
+        ack: int | None,
+        flags: i64,
+        kind: i64,
+        window: i64,
+        ttl: i64,
+        ip_id: i64,
+        tsval: i64,
+        tsecr: i64,
+        mss: i64,
+        sacks: Blocks,
+    ) -> None:
+        self.ns: i64 = ns
+        self.ref: i64 = ref
+        self.from_client: bool = from_client
+        """From the side that opened the connection, which need not be the TLS client."""
+        self.offset: i64 = offset
+        self.end: i64 = end
+        """Offset one past its payload."""
+        self.ack: int | None = ack
+        """Offset in the peer's stream that it acknowledges."""
+        self.flags: i64 = flags
+        self.kind: i64 = kind
+        """`flows.flow`: NEW, RETRANSMISSION, LATE, KEEP_ALIVE."""
+        self.window: i64 = window
+        self.ttl: i64 = ttl
+        self.ip_id: i64 = ip_id
+        """-1 for IPv6."""
+        self.tsval: i64 = tsval
+        """-1 without timestamps."""
+        self.tsecr: i64 = tsecr
+        self.mss: i64 = mss
+        """What a SYN announces; -1 without."""
+        self.sacks: Blocks = sacks
 
     @property
-    def payload_len(self) -> int:
+    def payload_len(self) -> i64:
         """Bytes of payload."""
         return self.end - self.offset
 
@@ -90,73 +113,123 @@ class History:
 
     def __init__(self, flow: Flow) -> None:
         client = flow.client()
-        noted = flow.notes()
-        notes = [note for note in noted if note.kind != COPY]
-        client_opens = flow.opener_is_client
+        server = flow.server()
         self.is_cut: bool = flow.flags & FLAG_NOTES_CUT != 0
         """Whether some in the middle were not noted: there were too many."""
-        self.gaps: list[tuple[int, int]] = _gaps(flow) if self.is_cut else []
+        self.gaps: list[tuple[int, int]] = []
         """The times between which segments may not have been noted, by the capture's clock."""
-        self._unnoted = {
-            side: (half.packets - sum(note.from_opener == (side == client_opens) for note in noted), half.last_ip_id)
-            for side, half in ((True, client), (False, flow.server()))
-        }
-        self._next_offset = {True: client.next_offset, False: flow.server().next_offset}
-        self.segs: list[Seg] = [
-            _seg(note, flow.answerer if note.from_opener else flow.opener, note.from_opener == client_opens)
-            for note in notes
-        ]
-        self.client: list[Seg] = [seg for seg in self.segs if seg.from_client]
-        self.server: list[Seg] = [seg for seg in self.segs if not seg.from_client]
-        self._by_ref = {seg.ref: seg for seg in self.segs}
-        self._stamped = {
-            side: any(seg.tsval >= 0 for seg in segs if not seg.flags & SYN)
-            for side, segs in ((True, self.client), (False, self.server))
-        }
-        self._mss = {
-            side: max((seg.mss for seg in segs if seg.mss > 0), default=0)
-            for side, segs in ((True, self.client), (False, self.server))
-        }
+        if self.is_cut:
+            self.gaps = _gaps(flow)
+        self.segs: list[Seg] = []
+        self.client: list[Seg] = []
+        self.server: list[Seg] = []
+        self._of_client: _Side = _Side(client)
+        self._of_server: _Side = _Side(server)
+        note = flow.first_note
+        while note is not None:
+            self._take(note, note.from_opener == flow.opener_is_client, client, server)
+            note = note.next
+
+    def _take(self, note: SegmentNote, from_client: bool, client: HalfFlow, server: HalfFlow) -> None:
+        """The next segment that was noted."""
+        side = self._of_server
+        peer = client
+        segs = self.server
+        if from_client:
+            side = self._of_client
+            peer = server
+            segs = self.client
+        side.unnoted -= 1
+        if note.kind == COPY:
+            return
+        seg = _seg(note, peer, from_client)
+        self.segs.append(seg)
+        segs.append(seg)
+        if seg.tsval >= 0 and seg.flags & SYN == 0:
+            side.stamped = True
+        if seg.mss > side.mss:
+            side.mss = seg.mss
 
     def of(self, from_client: bool) -> list[Seg]:
         """The segments of one side."""
-        return self.client if from_client else self.server
+        if from_client:
+            return self.client
+        return self.server
 
-    def at(self, ref: int) -> Seg | None:
+    def at(self, ref: i64) -> Seg | None:
         """The segment in the frame ``ref``, when it was noted."""
-        return self._by_ref.get(ref)
+        for seg in reversed(self.segs):
+            if seg.ref == ref:
+                return seg
+        return None
 
     def unnoted(self, from_client: bool) -> tuple[int, int]:
         """How many segments of one side came after those noted, and the IP ID of its last one."""
-        return self._unnoted[from_client]
+        side = self._side(from_client)
+        return side.unnoted, side.last_ip_id
 
     def fastest_ack_ns(self, from_client: bool) -> int | None:
         """The least time from payload of one side to what acknowledged it first: no round trip takes longer; None
         where nothing was acknowledged."""
-        found: list[int] = []
-        acks = [seg for seg in self.of(not from_client) if seg.ack is not None and not seg.is_rst]
+        found: int | None = None
+        acks = self.of(not from_client)
         for seg in self.of(from_client):
-            if seg.has_data and seg.kind == NEW:
+            if not seg.has_data or seg.kind != NEW:
+                continue
+            for answer in acks:
+                ack = answer.ack
+                if ack is None or answer.is_rst or ack < seg.end:
+                    continue
                 # Of what the capture missed at first an ACK came before.
-                answer = next((ack for ack in acks if ack.ack is not None and ack.ack >= seg.end), None)
-                if answer is not None and answer.ns > seg.ns:
-                    found.append(answer.ns - seg.ns)
-        return min(found, default=None)
+                if answer.ns > seg.ns and (found is None or answer.ns - seg.ns < found):
+                    found = answer.ns - seg.ns
+                break
+        return found
 
     def sacks_unseen(self) -> bool:
         """Whether a SACK speaks of bytes beyond all that the capture holds of the other side."""
-        return any(right > self._next_offset[not seg.from_client] for seg in self.segs for _, right in seg.sacks)
+        for seg in self.segs:
+            for _, right in seg.sacks:
+                if right > self._side(not seg.from_client).next_offset:
+                    return True
+        return False
 
-    def full_size(self, from_client: bool) -> int:
+    def full_size(self, from_client: bool) -> i64:
         """Payload of a segment of one side's that is full: the MSS of both SYNs, without the room for timestamps."""
-        known = [mss for mss in self._mss.values() if mss]
-        mss = min(known) if known else USUAL_MSS
-        return mss - TIMESTAMPS_LEN if self._stamped[from_client] else mss
+        mss: i64 = self._of_client.mss
+        if mss == 0 or 0 < self._of_server.mss < mss:
+            mss = self._of_server.mss
+        if mss == 0:
+            mss = USUAL_MSS
+        if self._side(from_client).stamped:
+            mss -= TIMESTAMPS_LEN
+        return mss
 
-    def pieces(self, seg: Seg) -> int:
+    def pieces(self, seg: Seg) -> i64:
         """How many segments on the wire a frame is: an offloaded one is larger than the MSS."""
-        full = self.full_size(seg.from_client)
-        return max(1, -(-seg.payload_len // full)) if full > 0 else 1
+        full: i64 = self.full_size(seg.from_client)
+        if full <= 0 or seg.payload_len <= full:
+            return 1
+        return (seg.payload_len + full - 1) // full
+
+    def _side(self, from_client: bool) -> "_Side":
+        if from_client:
+            return self._of_client
+        return self._of_server
+
+
+class _Side:
+    """What is known of one side's segments together."""
+
+    def __init__(self, half: HalfFlow) -> None:
+        self.unnoted: i64 = half.packets
+        """How many came after those noted."""
+        self.last_ip_id: i64 = half.last_ip_id
+        self.next_offset: i64 = half.next_offset
+        self.stamped: bool = False
+        """Whether any but a SYN has a timestamp."""
+        self.mss: i64 = 0
+        """The largest that its SYNs announce; 0 without."""
 
 
 def overlaps(gaps: Sequence[tuple[int, int]], start_ns: int, end_ns: int) -> bool:
@@ -175,14 +248,20 @@ def _gaps(flow: Flow) -> list[tuple[int, int]]:
 
 
 def _seg(note: SegmentNote, peer: HalfFlow, from_client: bool) -> Seg:
-    mss, sacks = _options(note.options, peer)
+    mss: i64 = -1
+    sacks: Blocks = ()
+    if len(note.options) > 0:
+        mss, sacks = _options(note.options, peer)
+    ack: int | None = None
+    if note.ack_offset != NEVER:
+        ack = note.ack_offset
     return Seg(
         note.ns,
         note.ref,
         from_client,
         note.offset,
         note.offset + note.payload_len,
-        None if note.ack_offset == NEVER else note.ack_offset,
+        ack,
         note.flags,
         note.kind,
         note.window,
@@ -195,25 +274,26 @@ def _seg(note: SegmentNote, peer: HalfFlow, from_client: bool) -> Seg:
     )
 
 
-def _options(options: bytes, peer: HalfFlow) -> tuple[int, tuple[tuple[int, int], ...]]:
+def _options(options: bytes, peer: HalfFlow) -> tuple[i64, Blocks]:
     """MSS and SACK blocks (RFC 9293 section 3.1, RFC 2018 section 3)."""
-    mss = -1
+    mss: i64 = -1
     sacks: list[tuple[int, int]] = []
-    at = 0
+    at: i64 = 0
     while at + 1 < len(options) and options[at] != END_OF_OPTIONS:
-        kind = options[at]
+        kind: i64 = i64(options[at])
         if kind == NO_OPERATION:
             at += 1
             continue
-        length = options[at + 1]
+        length: i64 = i64(options[at + 1])
         if length < 2 or at + length > len(options):
             break
         if kind == MAXIMUM_SEGMENT_SIZE and length == 4:
-            mss = int.from_bytes(options[at + 2 : at + 4], "big")
+            mss = u16_be(options, at + 2)
         elif kind == SACK and peer.base_seq >= 0:
-            for start in range(at + 2, at + length - 7, 8):
-                edges = (int.from_bytes(options[start + i : start + i + 4], "big") for i in (0, 4))
-                left, right = (to_offset(edge, peer.base_seq, peer.acked_offset) for edge in edges)
-                sacks.append((left, right))
+            start: i64 = at + 2
+            while start + 8 <= at + length:
+                left: i64 = to_offset(u32_be(options, start), peer.base_seq, peer.acked_offset)
+                sacks.append((left, to_offset(u32_be(options, start + 4), peer.base_seq, peer.acked_offset)))
+                start += 8
         at += length
     return mss, tuple(sacks)

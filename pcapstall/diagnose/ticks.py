@@ -78,8 +78,8 @@ def lacking_ns(first: Seg, last: Seg, rate: int | None, cookie: bool = False) ->
     clock here may look the same by accident. What fits no rate is told at the usual one. ``cookie``: ``first`` may be a
     SYN-ACK.
     """
-    here_ns = last.ns - first.ns
-    ticks = (last.tsval - first.tsval) & _MASK if cookie else ticks_between(first, last)
+    here_ns: int = last.ns - first.ns
+    ticks: int | None = (last.tsval - first.tsval) & _MASK if cookie else ticks_between(first, last)
     if ticks is None or ticks >= 1 << 31 or here_ns < APART_NS:
         return None
     if rate is None:

@@ -5,7 +5,7 @@ nothing was sent before. What is made of it is for the rules.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import Seg
@@ -74,8 +74,24 @@ class Proof:
         return max(0, self.here_ns - self.sender_ns - self.sender_error_ns)
 
 
+class _Proven(NamedTuple):
+    """The turn that was asked about last."""
+
+    turn: Turn
+    proof: Proof
+
+
 def prove(case: Case, turn: Turn) -> Proof:
-    """Find out what is known of ``turn``."""
+    """Find out what is known of ``turn``; of one and the same turn once."""
+    known = case.worked_out.get(prove)
+    if isinstance(known, _Proven) and known.turn is turn:
+        return known.proof
+    proof = _prove(case, turn)
+    case.worked_out[prove] = _Proven(turn, proof)
+    return proof
+
+
+def _prove(case: Case, turn: Turn) -> Proof:
     segs = [seg for seg in case.history.of(turn.from_client) if not seg.is_rst]
     before = [seg for seg in segs if seg.ns <= turn.start_ns and seg is not turn.sent]
     anchor = before[-1] if before else None

@@ -19,7 +19,8 @@ def acknowledged_before(history: History, seg: Seg) -> Seg | None:
         if other.from_client == seg.from_client or other.ack is None or other.is_rst:
             continue
         if other.ack > seg.offset if seg.has_data else seg.is_syn_ack:
-            return other if abs(seg.ns - other.ns) > SLACK_NS else None
+            apart_ns: int = seg.ns - other.ns
+            return other if abs(apart_ns) > SLACK_NS else None
     return None
 
 

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 from pcapstall.diagnose.answerers import Answerers
 from pcapstall.diagnose.capture_point import Point
-from pcapstall.diagnose.case import Case, Surroundings
+from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.clock_steps import Steps
 from pcapstall.diagnose.clocks import Clocks
 from pcapstall.diagnose.dns import DnsLog
 from pcapstall.diagnose.engine import Tried, diagnose, explain, made_by_capture
+from pcapstall.diagnose.histories import HISTORIES_MAX, Histories
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.knowledge import Knowledge
 from pcapstall.diagnose.neighbours import Neighbours
 from pcapstall.diagnose.outcome import Outcome
+from pcapstall.diagnose.surroundings import Surroundings
 from pcapstall.flows.flow import Flow
 from pcapstall.report.from_flow import flow_report
 from pcapstall.report.model import FlowReport
@@ -41,7 +43,8 @@ class Verdicts:
         straces: "Straces | None",
         logs: "Logs | None",
     ) -> None:
-        clocks = Clocks(flows)
+        histories = Histories(HISTORIES_MAX)
+        clocks = Clocks(flows, histories)
         self._surroundings = Surroundings(
             knowledge,
             dns,
@@ -52,6 +55,7 @@ class Verdicts:
             unread,
             Steps(flows, clocks),
             Answerers(knowledge),
+            histories,
         )
         self._straces = straces
         self._logs = logs

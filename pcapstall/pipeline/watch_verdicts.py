@@ -9,15 +9,17 @@ from typing import Final
 from pcapstall.core.times import HOUR, MS
 from pcapstall.diagnose.answerers import Answerers
 from pcapstall.diagnose.capture_point import PointFinder
-from pcapstall.diagnose.case import Case, Surroundings
+from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.clocks import Clocks
 from pcapstall.diagnose.dns import DnsLog
 from pcapstall.diagnose.engine import diagnose
+from pcapstall.diagnose.histories import Histories
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.knowledge import Knowledge
 from pcapstall.diagnose.neighbours import Neighbours
 from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.races import Races
+from pcapstall.diagnose.surroundings import Surroundings
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline.trust import doubtful_files, loopback_files
 from pcapstall.pipeline.watch_story import STALLED, WENT_ON
@@ -113,7 +115,7 @@ class WatchVerdicts:
                 self._knowledge,
                 self.dns,
                 Neighbours(self._knowledge),
-                Clocks(()),
+                Clocks((), Histories()),
                 self._tls_ports,
                 doubtful_files(captures),
                 self.unread,

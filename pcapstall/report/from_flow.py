@@ -19,8 +19,13 @@ from pcapstall.report.model import EVENTS, AlertReport, Counts, EventReport, Evi
 from pcapstall.wire.tls_ciphers import cipher_name
 from pcapstall.wire.tls_names import ALERT_LEVELS, alert_name, version_name
 
-_OF_FLOW: Final = EVENTS[:13]
-"""Events that are attributes of the flow; the others are of one of its halves."""
+_OF_FLOW: Final = tuple((name, f"{name}_ns", f"{name}_ref") for name in EVENTS[:13])
+"""Events that are attributes of the flow, and the attributes that are their stamp and frame; the others are of one of
+its halves."""
+_OF_CLIENT, _OF_SERVER = (
+    tuple((side + name, f"{name}_ns", f"{name}_ref") for name in ("app_data", "alert", "fin", "rst"))
+    for side in ("client_", "server_")
+)
 
 
 def flow_report(
@@ -90,15 +95,13 @@ def flow_report(
 
 
 def _events(flow: Flow, t0_ns: int) -> dict[str, EventReport | None]:
-    events: dict[str, EventReport | None] = {}
-    for name in EVENTS:
-        if name in _OF_FLOW:
-            ns, ref = getattr(flow, f"{name}_ns"), getattr(flow, f"{name}_ref")
-        else:
-            side, _, what = name.partition("_")
-            half = flow.client() if side == "client" else flow.server()
-            ns, ref = getattr(half, f"{what}_ns"), getattr(half, f"{what}_ref")
-        events[name] = EventReport(ns, ns - t0_ns, frame_of(ref), file_of(ref)) if ref else None
+    events: dict[str, EventReport | None] = dict.fromkeys(EVENTS)
+    for attributes, owner in ((_OF_FLOW, flow), (_OF_CLIENT, flow.client()), (_OF_SERVER, flow.server())):
+        for name, stamp, reference in attributes:
+            ref: int = getattr(owner, reference)
+            if ref:
+                ns: int = getattr(owner, stamp)
+                events[name] = EventReport(ns, ns - t0_ns, frame_of(ref), file_of(ref))
     return events
 
 

@@ -34,7 +34,7 @@ LEGEND_WIDTH: Final = 100
 _SHORT: Final = 32
 """Frames and lines that take no more are kept on one line."""
 
-_LINE_STYLES: Final = frozenset(("plain", "simple", "github", "pipe", "presto", "psql", "orgtbl", "outline"))
+_LINE_STYLES: Final = frozenset(("plain", "simple", "presto", "psql", "outline"))
 """Styles of tabulate in which a row is a line, and nothing in a cell is escaped."""
 _SAMPLE: Final = 0xE000
 """The first of Unicode's private characters: a column of a sample is made of one of them."""

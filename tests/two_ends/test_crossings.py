@@ -1,6 +1,6 @@
 """Which segments came to the other end: offloaded frames, repetitions, what only a capture lacks, what nobody sent."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -51,7 +51,16 @@ def seg(ns: int, from_client: bool, offset: int = 0, length: int = 0, **more: in
 
 def come(one: Seg, late: int = WAY) -> Seg:
     """The same segment at the other end."""
-    return replace(one, ns=one.ns + late, ref=one.ref + 500)
+    measures = {"ack": one.ack or 0, "flags": one.flags, "kind": one.kind, "ip_id": one.ip_id, "tsval": one.tsval}
+    return seg(
+        one.ns + late,
+        one.from_client,
+        one.offset,
+        one.payload_len,
+        ref=one.ref + 500,
+        tsecr=one.tsecr,
+        **measures,
+    )
 
 
 @dataclass

@@ -144,7 +144,7 @@ def _is_repetition(case: Case, answer: Seg, asked: list[Seg]) -> bool:
     since_last = answer.ns - asked[-1].ns
     if since_last <= max(3 * case.rtt_ns, _SLACK_NS):
         return True
-    since_first = answer.ns - asked[0].ns
+    since_first: int = answer.ns - asked[0].ns
     return any(
         abs(since_first - case.rtt_ns - _RTO_NS * ((1 << k) - 1)) <= _SLACK_NS + since_first // 20 for k in range(1, 6)
     )

@@ -6,7 +6,7 @@ Before a hello the two sides may take turns (a proxy's answer, STARTTLS); who ow
 from dataclasses import dataclass, field
 from typing import Final
 
-from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.case import Case, once_a_case
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.turn import Turn
 from pcapstall.diagnose.verdict import AWAIT_SERVER, CLIENT_PROCESS, SERVER_PROCESS, side_of
@@ -48,6 +48,7 @@ class Owed:
         return CLIENT_PROCESS if self.turn.from_client else SERVER_PROCESS
 
 
+@once_a_case
 def owed(case: Case) -> Owed | None:
     """What was owed in the stage that stalled; None when the stage is no turn."""
     flow = case.flow
