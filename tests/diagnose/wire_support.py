@@ -11,6 +11,7 @@ from copy import copy
 from dataclasses import dataclass, field
 
 from pcapstall.capture.captures import open_captures
+from pcapstall.capture.source import Stop
 from pcapstall.core.frames import frame_ref
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.flow import Flow
@@ -221,7 +222,7 @@ def reports(
     """The rows of the report, all flows shown."""
     collector = follow(segments, slow=slow, watched_ns=watched_ns)
     findings = Findings(collector, at, frozenset(tls_ports), show_all=True)
-    findings.settle()
+    findings.settle(Stop())
     return list(findings.rows(START_NS))
 
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire_support import ACK, FIN, FLIGHT, HELLO, MS, PSH, SECOND, Road
 
+from pcapstall.capture.source import Stop
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.diagnose.two_ends.clock import clock_of
 from pcapstall.diagnose.two_ends.judge import judge
@@ -38,7 +39,7 @@ def findings(road: Road, at: str, clock: Callable[[int], int]) -> tuple[Findings
     collector.watched_until = [segments[-1].ts_ns]
     table.finish()
     found = Findings(collector, "", frozenset(), True)
-    found.settle()
+    found.settle(Stop())
     return found, Span(segments[0].ts_ns - 10 * SECOND, segments[-1].ts_ns + 10 * SECOND)
 
 
