@@ -93,7 +93,10 @@ class Findings:
         )
 
     def settle(
-        self, stop: Stop, loopback_files: frozenset[int] = frozenset(), doubtful_files: frozenset[int] = frozenset()
+        self,
+        loopback_files: frozenset[int] = frozenset(),
+        doubtful_files: frozenset[int] = frozenset(),
+        stop: Stop | None = None,
     ) -> LengthTally:
         """Everything was read: decide which of the flows kept are shown. Returns the count of those that are.
 
@@ -101,6 +104,7 @@ class Findings:
         interface, and such as lack packets or have a clock that stepped.
         """
         collector = self._collector
+        stop = stop or Stop()
         self._points = PointFinder(collector.knowledge, self._at, loopback_files)
         self._doubtful_files = doubtful_files
         self._candidates = collector.kept

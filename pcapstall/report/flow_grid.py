@@ -28,9 +28,9 @@ _Text = Callable[[FlowReport], str | None]
 _BEFORE: Final[tuple[tuple[GridColumn, _Text], ...]] = (
     (GridColumn("#", right=True), lambda flow: str(flow.id)),
     (GridColumn("client", shrinks_to=_ENDPOINT_LEAST, code=True), lambda flow: flow.client),
-    (GridColumn("server", keep=1, shrinks_to=_ENDPOINT_LEAST, code=True), lambda flow: flow.server),
+    (GridColumn("server", keep=2, shrinks_to=_ENDPOINT_LEAST, code=True), lambda flow: flow.server),
     (GridColumn("stalled", keep=3), lambda flow: flow.stalled),
-    (GridColumn("cause"), lambda flow: flow.cause),
+    (GridColumn("cause", keep=1), lambda flow: flow.cause),
     (GridColumn("confidence", keep=8), lambda flow: flow.confidence),
 )
 _AFTER: Final[tuple[tuple[GridColumn, _Text], ...]] = (
@@ -91,6 +91,8 @@ def _grid(flows: Sequence[FlowReport], stalls: Sequence[str], merged: bool = Fal
         at = [column.name for column in columns].index("stalled")
         columns[at] = GridColumn("stalled", _merged_legend(stalls))
         cells[at] = _stalls(flows)
+        at = [column.name for column in columns].index("cause")
+        columns[at] = columns[at]._replace(keep=0)
     one_close = _one_close(flows)
     for name in INTERVALS:
         if one_close and name in _CLOSES and name != one_close:

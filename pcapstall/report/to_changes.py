@@ -64,11 +64,11 @@ def stalls_grid(changes: Changes) -> Grid:
         GridColumn("stall"),
         GridColumn("at", shrinks_to=15, code=True),
         GridColumn("interval"),
-        GridColumn("cause", keep=2),
+        GridColumn("cause", keep=1),
         GridColumn("before", right=True),
         GridColumn("after", right=True),
-        GridColumn("longest before", "the longest of them, in ms", right=True, keep=1),
-        GridColumn("longest after", right=True, keep=1),
+        GridColumn("longest before", "the longest of them, in ms", right=True, keep=3),
+        GridColumn("longest after", "the longest of them, in ms", right=True, keep=2),
     ]
     lengths = [(stall.longest_before_ns, stall.longest_after_ns) for stall in changes.stalls]
     digits = decimals([ns for pair in lengths for ns in pair if ns is not None])

@@ -6,7 +6,7 @@ options; nothing here asks a terminal.
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import ModuleType
 from typing import Final, NoReturn, TextIO
@@ -83,7 +83,7 @@ def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) 
         yield from fact_lines(after, options)
 
 
-def fact_lines(facts: Sequence[str], options: RenderOptions) -> Iterator[str]:
+def fact_lines(facts: Iterable[str], options: RenderOptions) -> Iterator[str]:
     """What was read, and what is to be mistrusted, a sentence a line."""
     for fact in facts:
         for line in wrap(printable(fact), options.width, "  "):

@@ -10,7 +10,6 @@ from typing import Any, Final, TextIO
 
 from pcapstall.core.errors import UsageError
 from pcapstall.report import to_jira, to_markdown, to_table, two_ends_grid, two_ends_text
-from pcapstall.report.facts import is_warning
 from pcapstall.report.markup import Markup
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.stories import Story, untold_words
@@ -48,10 +47,7 @@ def _table(report: TwoEnds, options: RenderOptions) -> Iterator[str]:
     color = to_table.RED if report.stalled else to_table.YELLOW if worry else to_table.GREEN
     for line in to_table.wrap(printable(two_ends_text.headline(report)), options.width):
         yield to_table.paint(line, color, options)
-    for fact in two_ends_text.facts(report):
-        mark = to_table.YELLOW if is_warning(fact) else ""
-        for line in to_table.wrap(printable(fact), options.width, "  "):
-            yield to_table.paint(line, mark, options)
+    yield from to_table.fact_lines(two_ends_text.read_before(report), options)
     if report.pairs:
         yield ""
         grid = two_ends_grid.pair_grid(two_ends_text.worst_first(report.pairs))
@@ -67,13 +63,15 @@ def _table(report: TwoEnds, options: RenderOptions) -> Iterator[str]:
     if untold:
         yield ""
         yield from to_table.wrap(untold, options.width)
+    yield ""
+    yield from to_table.fact_lines(two_ends_text.read_after(report), options)
 
 
 def _markup(report: TwoEnds, options: RenderOptions, markup: Markup) -> Iterator[str]:
     escape = markup.escape
     yield f"{markup.strong}{escape(two_ends_text.headline(report))}{markup.strong}"
     yield ""
-    for fact in two_ends_text.facts(report):
+    for fact in two_ends_text.read_before(report):
         yield f"{markup.bullet} {escape(fact)}"
     if report.pairs:
         grid = two_ends_grid.pair_grid(two_ends_text.worst_first(report.pairs))
@@ -89,6 +87,9 @@ def _markup(report: TwoEnds, options: RenderOptions, markup: Markup) -> Iterator
     for story in told:
         yield ""
         yield from markup.story_lines(story)
+    yield ""
+    for fact in two_ends_text.read_after(report):
+        yield f"{markup.bullet} {escape(fact)}"
 
 
 def _stories(report: TwoEnds, options: RenderOptions) -> tuple[list[Story], str]:

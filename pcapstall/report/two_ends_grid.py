@@ -32,9 +32,9 @@ def pair_grid(pairs: Sequence[PairReport]) -> Grid:
         GridColumn("client", shrinks_to=21, code=True),
         GridColumn("server", keep=7, shrinks_to=21, code=True),
         GridColumn("stalled", keep=3),
-        GridColumn("cause", keep=2),
+        GridColumn("cause", keep=1),
         GridColumn("confidence", keep=8),
-        GridColumn("length", "the slow interval, which the parts add up to", right=True, keep=1),
+        GridColumn("length", "the slow interval, which the parts add up to", right=True, keep=2),
     ]
     cells = [
         [str(pair.id) for pair in pairs],

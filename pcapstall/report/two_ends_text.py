@@ -64,23 +64,27 @@ def headline(report: TwoEnds) -> str:
     return f"{said}{which}: {worst.verdict} ({length}{sure})."
 
 
-def facts(report: TwoEnds) -> Iterator[str]:
-    """What was read, how it was put together, and what to mistrust: a line each."""
-    yield _captures("Client's end", report.client_captures)
-    yield _captures("Server's end", report.server_captures)
+def read_before(report: TwoEnds) -> Iterator[str]:
+    """What has to be known before the table: what both have, and what to mistrust; a line each."""
+    yield _pairs(report)
     if report.swapped:
         yield "The captures were given the other way round: by its round trips the second one is the client's."
-    yield _pairs(report)
-    yield from _clock(report)
-    if report.changes:
-        told = [f"{text} ({several(count, 'connection')})" for text, count in report.changes.items()]
-        yield f"Between the captures: {'; '.join(told)}."
     for name, captures in (("client", report.client_captures), ("server", report.server_captures)):
         for capture in captures:
             if capture.trust != "trustworthy":
                 yield f"{capture.file}, at the {name}: to be read with care: {capture.trust.replace('_', ' ')}"
             yield from (warning(f"{capture.file}: {text}") for text in capture.warnings)
     yield from (warning(f"{text.rstrip('.')}.") for text in report.warnings)
+
+
+def read_after(report: TwoEnds) -> Iterator[str]:
+    """What was read, and how it was put together: a line each, told last."""
+    yield _captures("Client's end", report.client_captures)
+    yield _captures("Server's end", report.server_captures)
+    yield from _clock(report)
+    if report.changes:
+        told = [f"{text} ({several(count, 'connection')})" for text, count in report.changes.items()]
+        yield f"Between the captures: {'; '.join(told)}."
 
 
 def _captures(name: str, captures: Sequence[CaptureReport]) -> str:

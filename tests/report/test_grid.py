@@ -98,6 +98,10 @@ def test_the_interval_that_stalled_is_never_left_out(width):
     assert set(names(grid)) | set(grid.left_out) == set(names(flow_grid([silent_client(), slow_server()])))
 
 
+def test_healthy_flows_have_no_column_for_a_cause():
+    assert "cause" not in names(flow_grid(healthy(3)))
+
+
 def test_columns_of_several_stalls_do_not_push_the_cause_out():
     stalled = [
         slow_server(at)._replace(stalled=name, intervals_ns={}, open_ns={name: at * SECOND})
