@@ -120,7 +120,7 @@ def analyse(
         captures_read = _capture_reports(files, followed.collector)
         findings.unread = files.unread
         with interrupting(stop, 2):
-            shown = findings.settle(loopback_files(captures_read), doubtful_files(captures_read), stop)
+            shown = findings.settle(stop, loopback_files(captures_read), doubtful_files(captures_read))
         captures_read = with_steps(captures_read, findings.stepped_files)
         notices = _both_ends(captures_read, stop) if len(captures_read) > 1 and not files.stopped else []
         made = _put_together(followed, captures_read, shown, options, straces, logs, notices)

@@ -94,9 +94,9 @@ class Findings:
 
     def settle(
         self,
+        stop: Stop | None = None,
         loopback_files: frozenset[int] = frozenset(),
         doubtful_files: frozenset[int] = frozenset(),
-        stop: Stop | None = None,
     ) -> LengthTally:
         """Everything was read: decide which of the flows kept are shown. Returns the count of those that are.
 
