@@ -37,6 +37,7 @@ def build() -> Path:
     shutil.copy(ROOT / "scripts" / "bench_loops.py", TREE / "pcapstall" / "_bench_loops.py")
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, TREE)
+    shutil.copytree(ROOT / "docs" / "man", TREE / "docs" / "man")
     subprocess.run(
         [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(built), str(TREE)],
         check=True,

@@ -6,6 +6,7 @@ found by its key. So nothing here can fail, and no sender of segments can make i
 
 from typing import Final
 
+from librt.vecs import vec
 from mypy_extensions import i64
 
 from pcapstall.flows.flow import NOBODY, NOWHERE, HalfFlow
@@ -19,7 +20,7 @@ class RecentHalves:
     """Half-flows by the endpoints of their segments."""
 
     def __init__(self) -> None:
-        self._places: list[HalfFlow] = [NOBODY.opener] * PLACES
+        self._places: vec[HalfFlow] = vec[HalfFlow]([NOBODY.opener] * PLACES)
 
     def find(self, segment: Segment) -> HalfFlow:
         """The half that sent ``segment``; that of `NOBODY` when it is not here."""

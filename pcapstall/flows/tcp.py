@@ -60,13 +60,15 @@ class TcpEvents:
         flow.last_ref = segment.ref
         if flags & (SYN | FIN | RST) == 0 and half.base_seq >= 0:
             offset = to_offset(segment.seq, half.base_seq, half.next_offset)
-            if offset == half.next_offset and length > 0:
-                half.next_offset = offset + length
-                half.payload_bytes += length
-                asked_ns: i64 = half.peer.last_payload_ns
-                if half.last_payload_ns < asked_ns and segment.ts_ns - asked_ns >= WAIT_NS:
-                    note_wait(half, segment)
-                half.last_payload_ns = segment.ts_ns
+            if offset == half.next_offset and (length > 0 or segment.ack != half.last_ack):
+                # In order, and no copy: new bytes, or an ACK of what the one before did not acknowledge.
+                if length > 0:
+                    half.next_offset = offset + length
+                    half.payload_bytes += length
+                    asked_ns: i64 = half.peer.last_payload_ns
+                    if half.last_payload_ns < asked_ns and segment.ts_ns - asked_ns >= WAIT_NS:
+                        note_wait(half, segment)
+                    half.last_payload_ns = segment.ts_ns
             else:
                 kind = _classify(half, segment, offset)
         else:
@@ -83,7 +85,7 @@ class TcpEvents:
             half.retransmits += 1
         acked: i64 = NEVER
         if flags & ACK != 0:
-            acked = self._acknowledge(half, segment)
+            acked = self._acknowledge(flow, half, half.peer, segment)
         half.last_ns = segment.ts_ns
         half.last_seq = segment.seq
         half.last_ack = segment.ack
@@ -99,10 +101,8 @@ class TcpEvents:
             elif offset + length > half.watch_offset and kind != KEEP_ALIVE and flags & RST == 0:
                 self._tls.payload(half, segment, offset, acked)
 
-    def _acknowledge(self, half: HalfFlow, segment: Segment) -> i64:
-        """Take the segment's ACK; returns the offset in the peer's stream that it acknowledges."""
-        flow = half.flow
-        peer = half.peer
+    def _acknowledge(self, flow: Flow, half: HalfFlow, peer: HalfFlow, segment: Segment) -> i64:
+        """Take the ACK of a segment of ``half``; returns the offset in the stream of ``peer`` that it acknowledges."""
         if peer.base_seq < 0:
             if segment.flags & RST != 0:
                 return NEVER

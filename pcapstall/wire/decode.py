@@ -71,14 +71,30 @@ class Decoder(Walk):
             if proto == UNKNOWN_LINKTYPE:
                 self.unknown_linktypes[linktype] = self.unknown_linktypes.get(linktype, 0) + 1
                 return OTHER
+        if proto == ETHERTYPE_IPV4:
+            # Nearly every packet ends here.
+            outcome: i64 = read_ipv4(self, segment, buf, at, end, wire_end)
+            if outcome != DEEPER:
+                return outcome
+            return self._go_deeper(1)
+        self.deeper(buf, proto, at, end, wire_end)
+        return self._go_deeper(0)
+
+    def _go_deeper(self, headers: i64) -> i64:
+        """The walk from where ``next_proto`` says, behind ``headers`` IP headers."""
+        segment: Segment = self.segment
+        buf: bytes = self.next_buf
+        proto: i64 = self.next_proto
+        at: i64 = self.next_at
+        end: i64 = self.next_end
+        wire_end: i64 = self.next_wire_end
         layers: i64 = 0
-        headers: i64 = 0
         while True:
             outcome: i64
             if proto == ETHERTYPE_IPV4:
-                outcome = read_ipv4(self, buf, at, end, wire_end)
+                outcome = read_ipv4(self, segment, buf, at, end, wire_end)
             elif proto == ETHERTYPE_IPV6:
-                outcome = read_ipv6(self, buf, at, end, wire_end)
+                outcome = read_ipv6(self, segment, buf, at, end, wire_end)
             elif proto < 0:
                 return self.ended(proto)
             else:

@@ -6,7 +6,7 @@ IP may carry is in upper, fragments in fragments.
 
 from typing import Final
 
-from librt.strings import read_i16_be, read_i32_be, read_i64_be
+from librt.strings import read_i16_be, read_i64_be
 from mypy_extensions import i64
 
 from pcapstall.core.words import U32, u16_be, u32_be
@@ -23,17 +23,17 @@ from pcapstall.wire.protocols import (
     IPPROTO_SHIM6,
     IPPROTO_TCP,
 )
-from pcapstall.wire.segment import TCP, Segment
+from pcapstall.wire.segment import TCP, Segment, v4_endpoint
 from pcapstall.wire.upper import read_upper
 from pcapstall.wire.walk import Walk
 
 _MAX_EXTENSION_HEADERS: Final = 32
 
 
-def read_ipv4(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
+def read_ipv4(walk: Walk, segment: Segment, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
     """The IPv4 packet at ``at`` (RFC 791 section 3.1), captured up to ``end``, in a layer that ends at ``wire_end``.
 
-    TCP, OTHER, MALFORMED or `walk.DEEPER`.
+    TCP, with ``segment``, the walk's, filled; OTHER, MALFORMED or `walk.DEEPER`.
     """
     if at + 20 > end:
         return walk.malformed("ip header cut")
@@ -63,7 +63,6 @@ def read_ipv4(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
         wire_end = at + total_len
     if end > wire_end:
         end = wire_end  # what follows is Ethernet's padding
-    segment: Segment = walk.segment
     segment.ip_offset = at
     segment.ip_id = ip_id
     segment.ttl = ttl
@@ -79,10 +78,12 @@ def read_ipv4(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
             upper_at += (i64(buf[upper_at + 1]) + 2) << 2
         if protocol != IPPROTO_TCP:
             return read_upper(walk, buf, protocol, upper_at, end, wire_end)
-    return _read_tcp(walk, buf, upper_at, end, wire_end, at + 12, 4)
+    segment.addresses_offset = at + 12
+    segment.address_len = 4
+    return _read_tcp(walk, segment, buf, upper_at, end, wire_end)
 
 
-def read_ipv6(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
+def read_ipv6(walk: Walk, segment: Segment, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
     """The IPv6 packet at ``at`` (RFC 8200), like `read_ipv4`."""
     if at + 40 > end:
         return walk.malformed("ip header cut")
@@ -91,7 +92,6 @@ def read_ipv6(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
     ip_at: i64 = at
     payload_len: i64 = u16_be(buf, at + 4)
     protocol: i64 = i64(buf[at + 6])
-    segment: Segment = walk.segment
     segment.ip_offset = at
     segment.ip_id = -1
     segment.ttl = i64(buf[at + 7])
@@ -128,24 +128,30 @@ def read_ipv6(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
                 return walk.malformed("ipv6 extension header cut")
         if protocol != IPPROTO_TCP:
             return read_upper(walk, buf, protocol, at, end, wire_end)
-    return _read_tcp(walk, buf, at, end, wire_end, ip_at + 8, 16)
+    segment.addresses_offset = ip_at + 8
+    segment.address_len = 16
+    return _read_tcp(walk, segment, buf, at, end, wire_end)
 
 
-def _read_tcp(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64, addresses_offset: i64, address_len: i64) -> i64:
-    """RFC 9293 section 3.1. The checksum is not looked at: an offloading card has yet to fill it in."""
+def _read_tcp(walk: Walk, segment: Segment, buf: bytes, at: i64, end: i64, wire_end: i64) -> i64:
+    """RFC 9293 section 3.1, between the addresses that ``segment`` tells.
+
+    The checksum is not looked at: an offloading card has yet to fill it in.
+    """
     if at + 20 > end:
-        return walk.unreadable("tcp header cut", buf[addresses_offset : addresses_offset + 2 * address_len])
-    word: i64 = i64(read_i32_be(buf, at + 12))
-    header_len: i64 = ((word >> 28) & 15) << 2
+        return walk.unreadable("tcp header cut", _hosts(segment, buf))
+    words: i64 = read_i64_be(buf, at + 8)
+    header_len: i64 = ((words >> 28) & 15) << 2
     if header_len < 20:
-        return walk.unreadable("tcp offset < 5", buf[addresses_offset : addresses_offset + 2 * address_len])
+        return walk.unreadable("tcp offset < 5", _hosts(segment, buf))
     payload_at: i64 = at + header_len
     if payload_at > wire_end:
-        return walk.unreadable("tcp offset beyond packet", buf[addresses_offset : addresses_offset + 2 * address_len])
-    segment: Segment = walk.segment
+        return walk.unreadable("tcp offset beyond packet", _hosts(segment, buf))
+    segment.ack = (words >> 32) & U32
+    segment.flags = (words >> 16) & 0xFF
+    segment.window = words & 0xFFFF
     segment.buf = buf
     segment.tcp_offset = at
-    segment.locate(addresses_offset, address_len)
     segment.payload_offset = payload_at
     segment.payload_len = wire_end - payload_at
     if payload_at <= end:
@@ -154,12 +160,21 @@ def _read_tcp(walk: Walk, buf: bytes, at: i64, end: i64, wire_end: i64, addresse
     else:
         segment.options_end = end
         segment.captured_len = 0
-    numbers: i64 = read_i64_be(buf, at + 4)
-    segment.seq = (numbers >> 32) & U32
-    segment.ack = numbers & U32
-    segment.flags = (word >> 16) & 0xFF
-    segment.window = word & 0xFFFF
+    words = read_i64_be(buf, at)
+    segment.seq = words & U32
+    if segment.address_len == 4:
+        addresses: i64 = read_i64_be(buf, segment.addresses_offset)
+        segment.source = v4_endpoint(addresses >> 32, words >> 48)
+        segment.destination = v4_endpoint(addresses, words >> 32)
+    else:
+        segment.locate(segment.addresses_offset, segment.address_len)
     return TCP
+
+
+def _hosts(segment: Segment, buf: bytes) -> bytes:
+    """Source and destination of a packet whose segment cannot be read."""
+    at: i64 = segment.addresses_offset
+    return buf[at : at + segment.address_len + segment.address_len]
 
 
 def _is_extension(protocol: i64) -> bool:

@@ -99,8 +99,13 @@ class Segment:
             return
         addresses: i64 = read_i64_be(buf, addresses_offset)
         port_pair: i64 = i64(read_i32_be(buf, ports))
-        self.source = (((addresses >> 32) & U32) << 16) | ((port_pair >> 16) & 0xFFFF)
-        self.destination = ((addresses & U32) << 16) | (port_pair & 0xFFFF)
+        self.source = v4_endpoint(addresses >> 32, port_pair >> 16)
+        self.destination = v4_endpoint(addresses, port_pair)
+
+
+def v4_endpoint(address: i64, port: i64) -> i64:
+    """The number of an IPv4 endpoint: of ``address`` the low 32 bits count, of ``port`` the low 16."""
+    return ((address & U32) << 16) | (port & 0xFFFF)
 
 
 def _v6_endpoint(buf: bytes, address_at: i64, port_at: i64) -> i64:
