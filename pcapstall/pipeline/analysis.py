@@ -179,7 +179,7 @@ def _put_together(
         thresholds_ns=options.thresholds_ns,
         captures=captures,
         straces=straces.reports() if straces is not None else [],
-        flows=_Rows(findings, t0_ns, 1 if straces is not None or logs is not None else options.jobs),
+        flows=_Rows(findings, t0_ns, _row_makers(options, straces, logs)),
         healthy=NOTHING_LEFT_OUT if options.all_flows else summary_of_counted(collector.counted),
         totals=tally.totals(),
         warnings=[*cut, *missing, *notices, *bounds_reached(limits, collector)],
@@ -205,6 +205,14 @@ def _capture_reports(files: Files, collector: Collector) -> list[CaptureReport]:
         )
         for index, info in enumerate(files.infos)
     ]
+
+
+def _row_makers(options: Options, straces: "Straces | None", logs: "Logs | None") -> int:
+    """How many processes may make rows; 0 for as many as pay.
+
+    Straces and logs are read by one. Most of all flows are healthy: to hand their rows over is as much as to make them.
+    """
+    return 1 if options.all_flows or straces is not None or logs is not None else options.jobs
 
 
 class _Rows:

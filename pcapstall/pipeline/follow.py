@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from pcapstall.pipeline.share_result import ShareResult
     from pcapstall.pipeline.straces import Straces
 
-PAYS_LEN: Final = 64_000_000
-"""Bytes of captures for which it pays to start a worker."""
+PAYS_LEN: Final = 256_000_000
+"""Bytes of captures for which it pays to start a worker, even where packets are large and flows few."""
 LOCAL: Final = "local"
 DASK: Final = "dask"
 """Of `Options.engine`."""

@@ -106,7 +106,7 @@ class Forked:
         if self._code is None:
             _, status = os.waitpid(self._pid, 0)
             self._code = os.waitstatus_to_exitcode(status)
-        if self._code not in (_TOLD, _FAILED):
+        if self._code not in (_TOLD, _FAILED) or not os.fstat(self._told_fd).st_size:
             return Failure(f"was ended by signal {-self._code}" if self._code < 0 else "ended without a word", "")
         said = mmap.mmap(self._told_fd, 0, access=mmap.ACCESS_READ)
         if self._code == _TOLD:

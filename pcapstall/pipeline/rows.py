@@ -31,13 +31,15 @@ def rows_by_several(flows: Sequence[Flow], make: Make, processes: int) -> Iterat
 
 
 def _block(flows: Sequence[Flow], make: Make, others: int) -> Iterator[FlowReport]:
+    others = min(others, len(flows) - 1)
     each = int(len(flows) / (others + _OWN_PART))
-    begins = [len(flows) - each * (others - number) for number in range(others)]
+    own = len(flows) - each * others
+    begins = [own + each * number for number in range(others)]
     helpers: list[Forked] = []
     try:
         with suppress(OSError):  # so many processes are not to be had
             helpers.extend(_fork(flows[begin : begin + each], make) for begin in begins)
-        yield from map(make, flows[: begins[0]])
+        yield from map(make, flows[:own])
         for begin, helper in zip_longest(begins, helpers):
             yield from _taken(helper, flows[begin : begin + each], make)
     finally:

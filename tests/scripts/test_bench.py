@@ -231,11 +231,33 @@ def test_a_goal_compares_the_right_way_round(
     assert line.startswith(expected)
 
 
+@pytest.mark.parametrize(
+    ("busy", "expected"),
+    [
+        (False, "ok   1.60 times as fast as one by the first process's CPU, 1.80 by wall; goal at least 1.7"),
+        (
+            True,
+            "MISS 1.60 times as fast as one by the first process's CPU, 1.80 by wall, which says little: the machine",
+        ),
+    ],
+)
+def test_two_processes_are_measured_by_wall_time_where_they_have_both_cores(busy: bool, expected: str) -> None:
+    bench = load("bench")
+    commands = {
+        "pcapstall": bench.Command("pcapstall", [], 1, cpu=[9.0], own=[5.0], wall=[5.0], peak_mb=[10]),
+        "one": bench.Command("one", [], 1, cpu=[8.0], own=[8.0], wall=[9.0], peak_mb=[10]),
+    }
+    line = bench.Goal("one", 1.7, by_wall=True).line(commands, busy)
+    assert line is not None
+    assert line.startswith(expected)
+
+
 def test_a_measured_command_is_a_process_with_its_memory() -> None:
     bench = load("bench")
     command = bench.Command("python", [sys.executable, "-c", "x = b'1' * 80_000_000"], 1)
     command.run()
     assert command.peak_mb[0] > 80
     assert command.wall[0] > 0
+    assert command.own[0] > 0
     with pytest.raises(SystemExit, match="failed"):
         bench.Command("python", [sys.executable, "-c", "raise SystemExit(3)"], 1).run()

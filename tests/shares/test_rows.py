@@ -37,9 +37,14 @@ def alone(traffic: Path) -> str:
 
 
 @pytest.mark.parametrize("path", FILES[::5], ids=label)
-def test_every_flow_of_a_capture(path: Path) -> None:
+def test_every_kind_of_row(path: Path) -> None:
     one = analyse([str(path)], Options(jobs=1, all_flows=True))
-    assert list(analyse([str(path)], Options(jobs=4, all_flows=True)).flows) == list(one.flows)
+    assert one.findings is not None
+    made = list(one.flows)
+    assert (
+        list(rows.rows_by_several(one.findings.flows(), lambda flow: make_row(one.findings, flow, one.t0_ns), 3))
+        == made
+    )
 
 
 def test_they_are_made_by_others(several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,8 +61,18 @@ def test_they_are_made_by_others(several: Analysis, alone: str, monkeypatch: pyt
     assert told(several) == alone
 
 
-def test_in_blocks(several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "BLOCK", 7)
+def test_rows_of_healthy_flows_are_made_here(traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    analysed = report(traffic, jobs=2, all_flows=True)
+    monkeypatch.setattr(os, "fork", None)
+    assert len(list(analysed.flows)) > 100
+
+
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_in_blocks(several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch, left: int) -> None:
+    """The last one may be of few rows, fewer than there are processes."""
+    count = len(list(several.flows))
+    block = next(size for size in range(5, count) if count % size == left)
+    monkeypatch.setattr(rows, "BLOCK", block)
     assert told(several) == alone
 
 
