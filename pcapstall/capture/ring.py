@@ -17,6 +17,7 @@ from pcapstall.capture.reader import MAX_NS, FileCursor
 from pcapstall.capture.remote import expand_url, is_url
 from pcapstall.capture.source import STDIN, Stop
 from pcapstall.core.errors import InputError
+from pcapstall.core.files import files_named
 
 BATCH_NS: Final = 2_000_000_000
 """Records of several interfaces are out of order by less than this."""
@@ -105,13 +106,11 @@ class Ring:
             if is_url(path):
                 names += self._expand_url(path)
                 continue
-            if not glob.has_magic(path) or os.path.lexists(path):
-                names.append(path)
-                continue
-            found = sorted(glob.glob(path))
-            if not found:
+            found = files_named(path)
+            if not found and glob.has_magic(path):
                 self.failed.append(InputError(path, "no file has a name like this"))
-            names += found
+            else:
+                names += found or [path]
         return names
 
     def _expand_url(self, path: str) -> list[str]:

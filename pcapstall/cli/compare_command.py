@@ -4,9 +4,6 @@ Checks all arguments before anything is read, then reads both captures, puts the
 conditions.
 """
 
-import glob
-import os
-
 import click
 
 from pcapstall.capture.source import STDIN
@@ -15,6 +12,7 @@ from pcapstall.cli.inputs import check_read_twice
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.cli.reading import end_if_stopped, how_to_read
 from pcapstall.core.errors import UsageError
+from pcapstall.core.files import files_named
 from pcapstall.report.to_two_ends import FORMATS, check_format, render
 
 
@@ -97,5 +95,5 @@ def _check(capture: str) -> None:
     """UsageError for what cannot be read twice."""
     if not capture:
         raise UsageError("the name of a capture is empty")
-    for path in [capture] if capture in STDIN or os.path.exists(capture) else glob.glob(capture):
+    for path in [capture] if capture in STDIN else files_named(capture):
         check_read_twice(path)

@@ -4,7 +4,6 @@ Whatever goes wrong with it becomes one sentence; a reader that has had enough (
 is not known here.
 """
 
-import glob
 import io
 import os
 import stat
@@ -16,6 +15,7 @@ from typing import IO, BinaryIO, Final, TextIO, cast
 import click
 
 from pcapstall.core.errors import PcapstallError, UsageError
+from pcapstall.core.files import files_named
 from pcapstall.report.untrusted import printable
 
 STDOUT: Final = "-"
@@ -62,8 +62,8 @@ def check(output: str | None, inputs: Sequence[str]) -> None:
             raise UsageError(f"-o {output}: no permission to write in {folder}")
         return
     for given in inputs:
-        for path in [given] if os.path.exists(given) else glob.glob(given):
-            if os.path.samefile(output, path):
+        for path in files_named(given):
+            if os.path.exists(path) and os.path.samefile(output, path):
                 raise UsageError(f"-o {output}: that is an input, it would be overwritten")
 
 

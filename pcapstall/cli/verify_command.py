@@ -3,7 +3,6 @@
 Checks its arguments and tshark before anything is read. How tshark is asked and what is compared is the pipeline's.
 """
 
-import glob
 import itertools
 import os
 import signal
@@ -20,6 +19,7 @@ from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.inputs import check_read_twice
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.core.errors import InputError, PcapstallError, UsageError
+from pcapstall.core.files import files_named
 from pcapstall.core.times import SECOND, parse_duration
 from pcapstall.report.comparison_model import FileComparison
 from pcapstall.report.to_comparison import FORMATS
@@ -121,7 +121,7 @@ def _files(captures: tuple[str, ...]) -> list[str]:
     for capture in captures:
         if capture in STDIN:
             check_read_twice(capture)
-        found = [capture] if os.path.lexists(capture) else sorted(glob.glob(capture))
+        found = files_named(capture)
         if not found:
             raise InputError(capture, "there is no such file")
         paths += [path for path in found if path not in paths]

@@ -12,6 +12,7 @@ import pcapstall
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.interrupting import interrupting
 from pcapstall.capture.source import Stop
+from pcapstall.core.counts import add_counts
 from pcapstall.core.errors import InputError
 from pcapstall.core.frames import file_of
 from pcapstall.flows.flow import FLAG_MISSED_BYTES
@@ -197,8 +198,7 @@ def _capture_reports(files: Files, collector: Collector) -> list[CaptureReport]:
     for flow in collector.kept:
         if flow.flags & FLAG_MISSED_BYTES:
             missed[file_of(flow.first_ref)] = missed.get(file_of(flow.first_ref), 0) + 1
-    for index, count in collector.missed_bytes.items():
-        missed[index] = missed.get(index, 0) + count
+    add_counts(missed, collector.missed_bytes)
     return [
         capture_report(
             info, files.counts.get(index, FileCounts()), missed.get(index, 0), files.unread.fragments.get(index, 0)

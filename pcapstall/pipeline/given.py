@@ -3,13 +3,13 @@
 What is in them is not looked at here.
 """
 
-import glob
 import os
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from pcapstall.core.errors import UsageError
+from pcapstall.core.files import files_named
 
 
 class GivenFile(NamedTuple):
@@ -52,5 +52,5 @@ def parse_given(text: str) -> GivenFile:
 
 
 def files_of(path: str) -> list[str]:
-    """The files of a pattern; the path itself when it is none, or is a file."""
-    return [path] if os.path.exists(path) else sorted(glob.glob(path)) or [path]
+    """The files that ``path`` stands for; the path itself when there are none, for whoever opens it to say so."""
+    return files_named(path) or [path]

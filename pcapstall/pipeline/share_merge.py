@@ -7,6 +7,7 @@ to do it over. How shares are followed is not known here.
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from pcapstall.core.counts import add_counts
 from pcapstall.diagnose.knowledge import ALL_PAIRS, CONNECTIONS_MAX, PAIRS_MAX, Knowledge
 from pcapstall.diagnose.pairs import absorb_packed, absorb_pairs, in_order
 from pcapstall.flows.flow import Flow
@@ -90,14 +91,12 @@ def put_together(results: Sequence[ShareResult], collector: Collector, files: di
         collector.counted.absorb(result.counted)
         collector.beyond.absorb(result.beyond)
         _learn(knowledge, result.knowledge)
-        for index, count in result.missed_bytes.items():
-            collector.missed_bytes[index] = collector.missed_bytes.get(index, 0) + count
+        add_counts(collector.missed_bytes, result.missed_bytes)
         for index, (tcp, other, malformed) in result.files.items():
             counts = files.setdefault(index, FileCounts())
             counts.tcp += tcp
             counts.other += other
-            for reason, count in malformed.items():
-                counts.malformed[reason] = counts.malformed.get(reason, 0) + count
+            add_counts(counts.malformed, malformed)
     return _bound_pairs(knowledge)
 
 

@@ -6,6 +6,7 @@ Compiled, since it sees every flow. A flow leaves 8 bytes for each interval that
 
 from mypy_extensions import i64
 
+from pcapstall.core.counts import add_counts
 from pcapstall.core.lengths import Lengths
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
@@ -97,8 +98,8 @@ class LengthTally:
         self.failed += other.failed
         self.stalled_and_failed += other.stalled_and_failed
         self.unjudged += other.unjudged
-        _add_counts(self.tcp_outcomes, other.tcp_outcomes)
-        _add_counts(self.tls_outcomes, other.tls_outcomes)
+        add_counts(self.tcp_outcomes, other.tcp_outcomes)
+        add_counts(self.tls_outcomes, other.tls_outcomes)
         for lengths, more in zip(self.closed + self.open, other.closed + other.open, strict=True):
             lengths.absorb(more)
         for at, count in enumerate(other.untrusted):
@@ -148,11 +149,6 @@ class LengthTally:
             self.open[which].append(ns)
         elif ns != ABSENT:
             self.untrusted[which] += 1
-
-
-def _add_counts(counts: dict[str, int], more: dict[str, int]) -> None:
-    for name, count in more.items():
-        counts[name] = counts.get(name, 0) + count
 
 
 def can_be_judged(intervals: Intervals) -> bool:
