@@ -63,17 +63,18 @@ class Forked:
 
         OSError where no more processes or descriptors are to be had.
         """
-        self.end_fd, hold_fd = os.pipe()
-        """Can be read when it is over."""
-        self._told_fd = os.memfd_create(name)
+        fds = [_memory(name)]
         self._code: int | None = None
         """How it ended: an exit code, or a signal's number below 0."""
         try:
+            fds += os.pipe()
             self._pid = os.fork()
         except OSError:
-            for fd in (self.end_fd, hold_fd, self._told_fd):
+            for fd in fds:
                 os.close(fd)
             raise
+        # The process alone holds the third, so that the second, a pipe, can be read as soon as it is over.
+        self._told_fd, self.end_fd, hold_fd = fds
         if self._pid == 0:
             code = _SILENT
             paper = Paper(self._told_fd)
@@ -122,6 +123,17 @@ class Forked:
         if self._code is None:
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
+
+
+def _memory(name: str) -> int:
+    """A descriptor of memory that has no name among files; of a file without one where there is no such memory."""
+    try:
+        return os.memfd_create(name)
+    except OSError:
+        import tempfile  # some sandboxes know no memfd_create
+
+        with tempfile.TemporaryFile() as file:
+            return os.dup(file.fileno())
 
 
 def end_with(parent: int) -> None:

@@ -60,6 +60,8 @@ class Workers:
         self._board = Board(wanted.shares, sizes)
         self._running: dict[int, Forked] = {}
         """By index."""
+        self._unstarted: dict[int, Failure] = {}
+        """Likewise, why not."""
         for index in range(1, wanted.shares):
             self._start(index)
 
@@ -90,14 +92,19 @@ class Workers:
         def work(paper: Paper) -> None:
             _work(self._paths, self._wanted, index, self._board, parent, paper)
 
-        self._running[index] = Forked(f"share {index}", work)
+        try:
+            self._running[index] = Forked(f"share {index}", work)
+        except OSError as error:
+            self._unstarted[index] = Failure(f"could not be started ({error.strerror})", "")
 
     def _is_over(self, index: int) -> bool:
         """Whether a worker has ended, or reads nothing any more."""
-        return self._board.is_done(index) or self._running[index].has_ended()
+        return index in self._unstarted or self._board.is_done(index) or self._running[index].has_ended()
 
     def _told_by(self, index: int, stop: Stop) -> ShareResult | Failure:
         """What a worker has to tell. KeyboardInterrupt when asked for the end twice, however long it takes."""
+        if index in self._unstarted:
+            return self._unstarted[index]
         worker = self._running[index]
         poll = select.poll()
         poll.register(worker.end_fd, select.POLLIN)

@@ -76,6 +76,39 @@ def test_a_worker_that_lacks_something(
     assert alone == [1]
 
 
+def test_no_worker_can_be_started(traffic: Path, alone: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    fork, left = os.fork, 1
+
+    def limited() -> int:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return fork()
+
+    descriptors = len(os.listdir("/proc/self/fd"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fork", limited)
+        with pytest.warns(
+            ShareRedone, match=r"process 3 of 3 could not be started \(Resource temporarily unavailable\)"
+        ):
+            several = report(traffic, jobs=3)
+    assert told(several) == told(report(traffic))
+    assert alone == [2]
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_where_memory_cannot_be_shared_without_a_file(
+    traffic: Path, alone: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(_name: str) -> int:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(os, "memfd_create", unknown)
+    assert told(report(traffic, jobs=2)) == told(report(traffic))
+    assert alone == []
+
+
 def test_a_fault_of_our_own_in_a_worker_is_said(
     traffic: Path, alone: list[int], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
