@@ -89,7 +89,8 @@ def what_happened(flow: FlowReport) -> str:
 
 def stall_words(flow: FlowReport, length_ns: int) -> str:
     """``ch_sh more than 59.5 s``, of a stall of ``length_ns``."""
-    return f"{flow.stalled} {'more than ' if flow.stall_is_open else ''}{format_span(length_ns)}"
+    said = f"{flow.stalled} {'more than ' if flow.stall_is_open else ''}{format_span(length_ns)}"
+    return f"{said} by a clock that was set" if flow.reason == "clock_step" else said
 
 
 def _closing(flow: FlowReport, is_open: bool) -> str:
@@ -143,4 +144,7 @@ def _cause(flow: FlowReport) -> str:
 
 def cause_words(cause: str) -> str:
     """A cause as a sentence has it."""
-    return "cause unknown" if cause == "unknown" else cause.replace("_", " ")
+    return _CAUSES.get(cause) or cause.replace("_", " ")
+
+
+_CAUSES: Final = {"unknown": "cause unknown", "capture": "the capture itself"}

@@ -166,7 +166,7 @@ def legend(grid: Grid) -> str:
     if grid.left_out:
         said.append(
             f"No room for {', '.join(grid.left_out)} (with them it is {grid.whole_width} columns wide:"
-            f" COLUMNS={grid.whole_width} pcapstall ... | less -S)."
+            f" COLUMNS={grid.whole_width} pcapstall ... |{GLUE}less{GLUE}-S)."
         )
     return " ".join(said)
 

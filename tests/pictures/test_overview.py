@@ -185,3 +185,13 @@ def test_flows_without_a_mark_are_counted_under_the_picture() -> None:
 def test_the_worst_that_had_not_ended_took_more_than_that() -> None:
     one = slow_server()._replace(events=slow_server().events | {"syn": event(0, 1)})
     assert "flow 7: ch_sh more than 4.5 s" in texts(read(overview.draw([one], Spread())))
+
+
+def test_lengths_of_a_set_clock_are_in_no_distribution() -> None:
+    stepped = slow_server(1)._replace(
+        cause="capture", reason="clock_step", intervals_ns={"ack_ch": 2 * MS, "ch_sh": -5}
+    )
+    spread = of_flows([stepped])
+    assert list(spread.servers[stepped.server]["ack_ch"]) == [2 * MS]
+    assert not spread.servers[stepped.server]["ch_sh"]
+    assert spread.unended == {}

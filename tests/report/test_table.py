@@ -276,7 +276,8 @@ def test_a_hello_that_nobody_is_known_to_have_held_back_came_late_and_was_not_se
 def test_a_stall_that_a_clock_made_is_not_told_as_one():
     made = slow_server()._replace(cause="capture", reason="clock_step", confidence="low")
     said_of = "the capture's clock seems to have been set during the ch_sh of 10.40.39.45:34507 to 10.40.42.129:8086: "
-    assert said_of + "the 4.5 s did not go by" in said(made)
+    assert said_of + "the 4.5 s did not go by (the capture itself, low confidence)" in said(made)
+    assert "ch_sh more than 4.5 s by a clock that was set" in rendered(report([made]))
 
 
 def test_an_open_stall_says_how_it_ended():

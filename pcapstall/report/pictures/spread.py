@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Final
 
 from pcapstall.report.model import STALL_INTERVALS, FlowReport
+from pcapstall.report.percentiles import is_untrusted
 
 STEPS: Final = STALL_INTERVALS
 """The intervals whose distributions may be drawn."""
@@ -57,8 +58,12 @@ class Spread:
             self.unended.setdefault(server, {}).setdefault(name, array("q")).append(reached)
 
     def add_flow(self, flow: FlowReport) -> None:
-        """A flow that is a row of the report."""
-        self.add(start_of(flow), flow.server, flow.intervals_ns, flow.open_ns)
+        """A flow that is a row of the report, without the lengths that are the capture's own making."""
+        closed, opened = (
+            {name: ns for name, ns in lengths.items() if ns is not None and not is_untrusted(flow, name, ns)}
+            for lengths in (flow.intervals_ns, flow.open_ns)
+        )
+        self.add(start_of(flow), flow.server, closed, opened)
         if flow.stalled is not None:
             self.stalled.add(flow.stalled)
 

@@ -183,6 +183,8 @@ def _mark(row: TimelineRow, places: Places) -> Mark:
     label = f"{who} {said}" if who.isdecimal() else said
     if lane == ASIDE:
         label = f"{row.actor}: {said}"
+    elif is_packet:
+        label = label.replace(f"{lane}'s ", "")  # the arrow says whose
     about = ", ".join(filter(None, (row.actor, row.event, row.remark)))
     around = "" if not row.error_ns else f" (give or take {format_span(row.error_ns)})"
     title = f"{format_ms(row.since_syn_ns)} ms{around}: {about}" + (f" [{where}]" if where else "")
