@@ -25,7 +25,8 @@ from pcapstall.pipeline.shares import Wanted, follow_share
 
 _LOOK_MS: Final = 500
 """A signal may come just before the waiting begins; so late it is heard then."""
-_NEEDED_BY_ROWS: Final = "pcapstall.pipeline.verdicts"
+_NEEDED_LATER: Final = ("pcapstall.pipeline.share_merge", "pcapstall.diagnose.races", "pcapstall.pipeline.verdicts")
+"""To put shares together, and for rows."""
 
 
 class ShareRedone(ResourceWarning):
@@ -190,5 +191,6 @@ class Reading:
         with without_garbage():
             own, scan = follow_share(self.captures, self._wanted, 0, listener)
             if own.kept:
-                import_module(_NEEDED_BY_ROWS)  # whoever waits for workers has the time
+                for name in _NEEDED_LATER:
+                    import_module(name)  # whoever waits for workers has the time
             return scan, [own, *self._workers.results(self._stop)]

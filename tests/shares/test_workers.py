@@ -183,6 +183,32 @@ def test_a_worker_that_is_killed_while_it_tells(
     assert alone == [1]
 
 
+@pytest.mark.parametrize("change", [-3000, 3000])
+def test_a_file_that_changes_its_size_when_reading_begins(
+    traffic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: int
+) -> None:
+    """What grows is read as far as it was at first, by all; what is cut, as far as it is there."""
+    data = traffic.read_bytes()
+    size = len(data) - 3001
+    path = tmp_path / "changing.pcap"
+    path.write_bytes(data[: min(size, size + change)])
+    expected = report(path)
+    path.write_bytes(data[:size])
+    start = workers.Workers._start
+
+    def change_first(self: workers.Workers, index: int) -> None:
+        if index == 1:
+            path.write_bytes(data[: size + change])
+        start(self, index)
+
+    monkeypatch.setattr(workers.Workers, "_start", change_first)
+    several = report(path, jobs=3)
+    assert not several.alone
+    assert several.captures == expected.captures
+    assert list(several.flows) == list(expected.flows)
+    assert several.totals == expected.totals
+
+
 def stopped_after(path: Path, jobs: int, calls: int) -> Analysis:
     """The report of ``path``, whose reading is stopped at a sign of progress."""
     stop = Stop()
