@@ -1,4 +1,7 @@
-"""Which files a name on the command line stands for. Nothing here opens one, or knows what is in it."""
+"""Which files a name on the command line stands for.
+
+Nothing here opens one, or knows what is in it.
+"""
 
 import glob
 import os
