@@ -133,11 +133,22 @@ _REASONS: Final = {
 }
 """Reasons that say more than what happened and whose time it was."""
 
+_UNSURE: Final = {
+    "syn_loss": "the SYN was lost, or dropped by the server's host",
+    "syn_ack_loss": "the SYN-ACK was lost, or dropped by the client's host",
+    "client_hello_loss": "the ClientHello was lost, or not taken by the server's host",
+    "server_hello_loss": "the ServerHello was lost, or not taken by the client's host",
+    "ack_loss": "an ACK was lost, or never sent",
+}
+"""The same where the network is not known to be the cause."""
+
 
 def _cause(flow: FlowReport) -> str:
     if flow.cause is None:
         return ""
-    why = f": {_REASONS[flow.reason]}" if flow.reason in _REASONS else ""
+    reason = flow.reason or ""
+    said = (_UNSURE.get(reason) if flow.cause == "unknown" else None) or _REASONS.get(reason)
+    why = f": {said}" if said else ""
     sure = f", {flow.confidence} confidence" if flow.confidence and flow.cause != "unknown" else ""
     return f" ({cause_words(flow.cause)}{why}{sure})"
 

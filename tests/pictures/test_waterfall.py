@@ -130,3 +130,13 @@ def test_a_long_name_is_shortened_in_the_title() -> None:
     title = next(line for line in texts(read(drawn(report([one]), one))) if line.startswith("Flow 6: "))
     assert "…" in title
     assert len(title) * 9 <= 634
+
+
+def test_a_log_of_nobody_is_wrapped_across_the_lanes() -> None:
+    made = timeline(STALLED / "capture.pcap", "6", texts=True)
+    logs = [replace(row, side="") for row in made.rows if row.source == "log"]
+    packets = [row for row in made.rows if row.source == "packet"]
+    rows = sorted([*logs, *packets], key=lambda row: row.ns)
+    lines = texts(read(waterfall_svg.draw(waterfall_of(replace(made, rows=rows)))))
+    assert not any("…" in line for line in lines)
+    assert any(line.startswith("inbound.log: INFO worker-2") for line in lines)

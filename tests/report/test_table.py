@@ -273,6 +273,18 @@ def test_a_hello_that_nobody_is_known_to_have_held_back_came_late_and_was_not_se
     assert "the ClientHello of 10.40.39.45:34506 came 860 ms after the TCP handshake (network" in said(lost)
 
 
+@pytest.mark.parametrize(
+    ("cause", "why"),
+    [
+        ("network", "(network: the ClientHello was lost, "),
+        ("unknown", "(cause unknown: the ClientHello was lost, or not taken by the server's host)"),
+    ],
+)
+def test_what_may_not_have_been_lost_is_not_said_to_be(cause, why):
+    made = slow_server()._replace(stalled="ch_ack", open_ns={"ch_ack": 3_000_000_000}, cause=cause)
+    assert why in said(made._replace(reason="client_hello_loss", intervals_ns={}))
+
+
 def test_a_stall_that_a_clock_made_is_not_told_as_one():
     made = slow_server()._replace(cause="capture", reason="clock_step", confidence="low")
     said_of = "the capture's clock seems to have been set during the ch_sh of 10.40.39.45:34507 to 10.40.42.129:8086: "

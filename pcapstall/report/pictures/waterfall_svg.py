@@ -31,6 +31,8 @@ _TRACKS: Final = 5
 _LINE: Final = 14.0
 """Between the lines of a text."""
 _LINES: Final = 3
+_CLEAR: Final = 10.0
+"""What a text across the lanes keeps from the arrows' names."""
 _LANES: Final = (CLIENT, BETWEEN, SERVER)
 _WAY: Final = 0.8
 """How far between the lanes the arrow of a lost packet goes: beyond most of its text."""
@@ -51,7 +53,7 @@ class _Layout:
         self.x = {CLIENT: client, BETWEEN: client + _APART / 2, SERVER: client + _APART}
         self.width = self.x[SERVER] + self.beside[SERVER] + _tracks_room(fall, SERVER) + 8
         self.marks = sorted(fall.marks, key=lambda mark: mark.at_ns)
-        rooms = _rooms(self.marks, fall.stall)
+        rooms = _rooms(self.marks, fall.stall, self.width)
         self.axis = make_axis([(ns, columns) for ns, _, columns in rooms], _TOP)
         self.spots = {at: spot for (_, at, _), spot in zip(rooms, self.axis.spots, strict=True) if at is not None}
         """Where each of the marks is."""
@@ -92,7 +94,9 @@ def _notes(fall: Waterfall) -> list[str]:
     return notes
 
 
-def _rooms(marks: Sequence[Mark], stall: Stall | None) -> list[tuple[int, int | None, Sequence[tuple[str, float]]]]:
+def _rooms(
+    marks: Sequence[Mark], stall: Stall | None, width: float
+) -> list[tuple[int, int | None, Sequence[tuple[str, float]]]]:
     """Times in order, each with the number of the mark there, if there is one, and the columns that it needs room in.
 
     Marks need it in the column of their text, the stall's ends only a place; a long call may end within a silence.
@@ -100,7 +104,9 @@ def _rooms(marks: Sequence[Mark], stall: Stall | None) -> list[tuple[int, int | 
     rooms: list[tuple[int, int | None, Sequence[tuple[str, float]]]] = []
     for at, mark in enumerate(marks):
         columns = _LANES if mark.lane == ASIDE else (BETWEEN,) if mark.is_packet else (mark.lane,)
-        tall = _ROW + (5 if mark.is_packet else _LINE * (len(_told(mark)) - 1))
+        tall = _ROW + (5 if mark.is_packet else _LINE * (len(_told(mark, width)) - 1))
+        if mark.lane == ASIDE:
+            tall += _CLEAR
         rooms.append((mark.at_ns, at, [*((column, tall) for column in columns), ("time", 12.0)]))
         if mark.is_packet and mark.until_ns is not None:
             rooms.append((mark.until_ns, None, [(BETWEEN, 14.0)]))
@@ -205,7 +211,7 @@ def _mark(mark: Mark, y: float, layout: _Layout) -> str:
         parts += _arrow(mark, y, layout, weight)
     elif mark.lane == ASIDE:
         parts.append(_sign(mark, _TIMES + 14, y))
-        parts.append(svg.text(_TIMES + 26, y + 4, svg.fitted(mark.label, layout.width - _TIMES - 34), "halo"))
+        parts += _text(_told(mark, layout.width), _TIMES + 26, y, "halo")
     elif mark.lane == BETWEEN:
         parts.append(_sign(mark, layout.x[BETWEEN], y))
         parts.append(svg.text(layout.x[BETWEEN] + 10, y + 4, svg.fitted(mark.label, _APART / 2 - 16), "halo"))
@@ -213,20 +219,24 @@ def _mark(mark: Mark, y: float, layout: _Layout) -> str:
         x = layout.x[mark.lane]
         away = _tracks_away(mark.lane, layout)
         parts.append(_sign(mark, x, y))
-        told = _told(mark)
         beside, side = (x - away, "end") if mark.lane == CLIENT else (x + away, "")
-        for at, said in enumerate(told, 1):
-            middle = y + 4 + _LINE * (at - (len(told) + 1) / 2)
-            parts.append(svg.text(beside, middle, said, " ".join(filter(None, (weight, "halo", side)))))
+        parts += _text(_told(mark, layout.width), beside, y, " ".join(filter(None, (weight, "halo", side))))
     return svg.group(parts, mark.title, "m")
 
 
-def _told(mark: Mark) -> list[str]:
-    """What stands beside a lane, in lines."""
-    if mark.is_packet or mark.lane not in (CLIENT, SERVER):
+def _told(mark: Mark, width: float) -> list[str]:
+    """What stands beside a lane or, of a picture of ``width``, across the lanes, in lines."""
+    if mark.is_packet or mark.lane == BETWEEN:
         return [mark.label]
-    wide = int(_BESIDE / (svg.BOLD if mark.evidence else svg.CHARACTER))
+    room = width - _TIMES - 34 if mark.lane == ASIDE else _BESIDE
+    wide = int(room / (svg.BOLD if mark.evidence else svg.CHARACTER))
     return evenly_folded(printable(mark.label), wide, _LINES)
+
+
+def _text(told: Sequence[str], x: float, y: float, classes: str) -> Iterator[str]:
+    """Lines of text, their middle at ``y``."""
+    for at, said in enumerate(told, 1):
+        yield svg.text(x, y + 4 + _LINE * (at - (len(told) + 1) / 2), said, classes)
 
 
 def _sign(mark: Mark, x: float, y: float) -> str:
