@@ -4,6 +4,7 @@ Laid out in `grid`, drawn by the renderers.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from pcapstall.core.times import MS, SECOND
@@ -78,7 +79,7 @@ def flow_grid(flows: Sequence[FlowReport]) -> Grid:
     stalls = [name for name in INTERVALS if any(flow.stalled == name for flow in flows)]
     grid = _grid(flows, stalls)
     if stalls:
-        grid.narrow = _grid(flows, stalls, merged=True)
+        grid.narrow = partial(_grid, flows, stalls, merged=True)
     return grid
 
 
@@ -110,7 +111,7 @@ def _grid(flows: Sequence[FlowReport], stalls: Sequence[str], merged: bool = Fal
         if flow.failed:
             marks[row, "outcome"] = WARN
     rows = [list(row) for row in zip(*cells, strict=True)]
-    remark = _CLOCK_REMARK if any(CLOCK_SET in cell for row in rows for cell in row) else ""
+    remark = _CLOCK_REMARK if any(CLOCK_SET in "\n".join(row) for row in rows) else ""
     return Grid(columns, rows, marks, remark=remark).without_empty()
 
 

@@ -65,7 +65,7 @@ class Grid:
         """What is to be known of its cells, in a sentence; may be empty."""
         self.whole_width = 0
         """Where columns did not fit: how wide the table is with them."""
-        self.narrow: Grid | None = None
+        self.narrow: Callable[[], Grid] | None = None
         """The same rows in other columns, for a width at which an important one would have to go."""
 
     def without_empty(self) -> "Grid":
@@ -90,7 +90,7 @@ class Grid:
         if self.narrow is not None:
             important = {column.name for column in self.columns if column.keep <= IMPORTANT}
             if not fits or important.intersection(fitted.left_out):
-                fitted, _ = self.narrow._fitted(width, overhead)
+                fitted, _ = self.narrow()._fitted(width, overhead)
         if fitted.left_out:
             fitted.whole_width = overhead(len(self.columns)) + sum(map(self._width, range(len(self.columns))))
         return fitted
