@@ -153,8 +153,8 @@ def _table(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Itera
     if grid.rows:
         yield ""
         yield from to_table.drawn_lines(grid, options)
-        no_room = f" No room for {', '.join(grid.left_out)}." if grid.left_out else ""
-        yield from to_table.wrap(_unit(rows) + no_room, options.width or to_table.LEGEND_WIDTH, "  ")
+        said = " ".join([_unit(rows), *to_table.no_room(grid)])
+        yield from to_table.wrap(said, options.width or to_table.LEGEND_WIDTH, "  ")
 
 
 def _markup(rows: Sequence[SummaryRow], by: str, markup: Markup) -> Iterator[str]:

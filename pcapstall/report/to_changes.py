@@ -176,30 +176,40 @@ def _legend(changes: Changes) -> str:
     return f"{said} {'; '.join(names)}." if names else said
 
 
-def facts(changes: Changes) -> list[str]:
-    """What was read on each side, and what is to be mistrusted."""
-    told: list[str] = []
-    for name, side in (("Before", changes.before), ("After", changes.after)):
-        told.append(f"{name}: {side.about}")
-        told.extend(f"{name}: {remark}" for remark in side.remarks)
-    return told
+def _read(changes: Changes) -> list[str]:
+    """What was read on each side."""
+    return [f"{name}: {side.about}" for name, side in _sides(changes)]
+
+
+def _remarks(changes: Changes) -> list[str]:
+    """What is to be mistrusted of each side."""
+    return [f"{name}: {remark}" for name, side in _sides(changes) for remark in side.remarks]
+
+
+def _sides(changes: Changes) -> tuple[tuple[str, Side], ...]:
+    return ("Before", changes.before), ("After", changes.after)
 
 
 def _table(changes: Changes, options: RenderOptions) -> Iterator[str]:
     color = to_table.RED if changes.of_kind(NEW) else to_table.GREEN
     for line in to_table.wrap(printable(headline(changes)), options.width):
         yield to_table.paint(line, color, options)
-    for fact in facts(changes):
-        yield from to_table.wrap(printable(fact), options.width, "  ")
+    yield from to_table.fact_lines(_remarks(changes), options)
+    left_out: list[str] = []
     for grid in _grids(changes):
+        fitted = to_table.fitted(grid, options)
+        left_out += to_table.no_room(fitted)
         yield ""
-        yield from to_table.drawn_lines(to_table.fitted(grid, options), options)
-    for line in to_table.wrap(_legend(changes), options.width or to_table.LEGEND_WIDTH, "  "):
+        yield from to_table.drawn_lines(fitted, options)
+    for line in to_table.wrap(" ".join([_legend(changes), *left_out]), options.width or to_table.LEGEND_WIDTH, "  "):
         yield to_table.paint(line, to_table.DIM, options)
+    yield ""
+    yield from to_table.fact_lines(_read(changes), options)
 
 
 def _markup(changes: Changes, markup: Markup) -> Iterator[str]:
-    unit = " ".join([*(fact.rstrip(".") + "." for fact in facts(changes)), _legend(changes)])
+    facts = [*_read(changes), *_remarks(changes)]
+    unit = " ".join([*(fact.rstrip(".") + "." for fact in facts), _legend(changes)])
     return grid_lines(headline(changes), _grids(changes), unit, markup)
 
 

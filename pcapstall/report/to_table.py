@@ -163,12 +163,15 @@ def legend(grid: Grid) -> str:
     said = [f"Times in ms. {'; '.join(meanings)}."] if meanings else []
     if grid.remark:
         said.append(grid.remark)
-    if grid.left_out:
-        said.append(
-            f"No room for {', '.join(grid.left_out)} (with them it is {grid.whole_width} columns wide:"
-            f" COLUMNS={grid.whole_width} pcapstall ... |{GLUE}less{GLUE}-S)."
-        )
-    return " ".join(said)
+    return " ".join([*said, *no_room(grid)])
+
+
+def no_room(grid: Grid) -> list[str]:
+    """Which columns of a fitted grid were left out, and how they are had; empty when none was."""
+    if not grid.left_out:
+        return []
+    command = f"COLUMNS={grid.whole_width} pcapstall ... |{GLUE}less{GLUE}-S"
+    return [f"No room for {', '.join(grid.left_out)} (with them it is {grid.whole_width} columns wide: {command})."]
 
 
 def draw(headers: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequence[str], style: str) -> str:
