@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules.answered_for import as_far_as_seen
 from pcapstall.diagnose.rules.base import FAILURE, conclude
-from pcapstall.diagnose.rules.table import BY_CAPTURE, RULES
+from pcapstall.diagnose.rules.table import BY_CAPTURE, RULES_OF
 from pcapstall.diagnose.verdict import LOW, UNKNOWN, Verdict
 
 
@@ -27,11 +27,10 @@ def diagnose(case: Case) -> Verdict | None:
     stage = _stage(case)
     if stage is None:
         return None
-    for rule in RULES:
-        if stage in rule.stages:
-            judgement = rule.judge(case)
-            if isinstance(judgement, Verdict):
-                return as_far_as_seen(case, judgement)
+    for rule in RULES_OF[stage]:
+        judgement = rule.judge(case)
+        if isinstance(judgement, Verdict):
+            return as_far_as_seen(case, judgement)
     return _unexplained(case)
 
 
@@ -48,9 +47,7 @@ def explain(case: Case) -> list[Tried]:
     """All rules of the stage that stalled, in order. The first that held made the verdict."""
     stage = _stage(case)
     tried: list[Tried] = []
-    for rule in RULES:
-        if stage is None or stage not in rule.stages:
-            continue
+    for rule in RULES_OF[stage] if stage is not None else ():
         judgement = rule.judge(case)
         if isinstance(judgement, Verdict):
             tried.append(Tried(rule.name, True, as_far_as_seen(case, judgement).sentence))

@@ -77,3 +77,6 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("reset", (FAILURE,), failures.reset),
     Rule("closed", (FAILURE,), failures.closed),
 )
+
+RULES_OF: Final = {stage: tuple(rule for rule in RULES if stage in rule.stages) for stage in (*STALL_NAMES, FAILURE)}
+"""Those that are tried for each stage."""
