@@ -229,7 +229,7 @@ def first_ttls(flow: Flow) -> tuple[i64, i64]:
             continue
         if note.from_opener == flow.opener_is_client:
             if client_ttl == 0:
-                client_ttl = note.ttl
+                client_ttl = i64(note.ttl)
         elif server_ttl == 0:
-            server_ttl = note.ttl
+            server_ttl = i64(note.ttl)
     return client_ttl, server_ttl

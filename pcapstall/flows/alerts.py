@@ -18,12 +18,12 @@ def note_alert(half: HalfFlow, level: i64, description: i64, inferred: bool, ns:
     """``half`` sent an alert; level and description are -1 where it is encrypted."""
     flow = half.flow
     if half.alert_ref == 0:
-        half.alert_ns = ns
-        half.alert_ref = ref
+        half.rare().alert_ns = ns
+        half.rare().alert_ref = ref
     alerts = flow.alerts
     if alerts is None:
         alerts = []
-        flow.alerts = alerts
+        flow.rare().alerts = alerts
     if len(alerts) >= ALERTS_MAX:
         return
     at: i64 = len(alerts)

@@ -7,7 +7,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import IGNORED, Flow
+from pcapstall.flows.flow import IGNORED, SEEKING, Flow
 from pcapstall.flows.head import Arrival
 from pcapstall.wire.tls_messages import MESSAGE_HEADER
 from pcapstall.wire.tls_reader import TlsReader
@@ -26,7 +26,7 @@ def begun_hello(flow: Flow) -> Arrival | None:
     if reader is not None:
         if reader.message_type == _CLIENT_HELLO or _begins_hello(reader):
             return head.arrival(reader.begun_offset())
-    elif len(head.held) > 0:
+    elif half.phase == SEEKING and len(head.held) > 0:
         # Its first bytes are missing so far.
         return head.held[0].arrival
     return None

@@ -10,23 +10,23 @@ from mypy_extensions import i64
 
 from pcapstall.flows.flow import COPY, Flow, HalfFlow
 from pcapstall.flows.kept import SegmentNote
+from pcapstall.flows.rarities import NO_COPIES
 from pcapstall.wire.segment import ACK, SYN, Segment
 
-UNKNOWN: Final = -2
-"""`Flow.near_interface` as long as no copy was seen."""
 NONE: Final = -1
-"""The same of a flow that begins with no SYN: what is nearest its client is not known."""
+"""`Flow.near_interface` of a flow that begins with no SYN: what is nearest its client is not known."""
 
 
 def take_copy(half: HalfFlow, segment: Segment) -> None:
     """``segment`` is a copy of one that ``half`` has sent."""
     flow = half.flow
-    flow.copies += 1
-    if flow.near_interface == UNKNOWN:
+    rare = flow.rare()
+    rare.copies += 1
+    if rare.near_interface == NO_COPIES:
         first = flow.first_note
-        flow.near_interface = NONE
+        rare.near_interface = NONE
         if first is not None and first.flags & (SYN | ACK) == SYN:
-            flow.near_interface = first.interface
+            rare.near_interface = first.interface
     if half is flow.client() or segment.interface != flow.near_interface:
         return
     if segment.flags & SYN == 0 and not flow.copies_come_later:
@@ -34,7 +34,7 @@ def take_copy(half: HalfFlow, segment: Segment) -> None:
         return
     note = _original(flow, half, segment)
     if note is not None:
-        if note.interface == segment.interface and segment.ttl >= note.ttl:
+        if note.interface == segment.interface and segment.ttl >= i64(note.ttl):
             return
         flow.copies_come_later = True
         _restamp(half, note.ns, note.ref, segment)
@@ -51,8 +51,8 @@ def _original(flow: Flow, half: HalfFlow, segment: Segment) -> SegmentNote | Non
     last = flow.last_note
     note = flow.first_note
     while note is not None and note is not last:
-        if note.kind != COPY and note.from_opener == from_opener and note.ip_id == segment.ip_id:
-            if note.payload_len == segment.payload_len and note.flags == segment.flags:
+        if note.kind != COPY and note.from_opener == from_opener and i64(note.ip_id) == segment.ip_id:
+            if i64(note.payload_len) == segment.payload_len and i64(note.flags) == segment.flags:
                 found = note
         note = note.next
     if last is None or last.kind != COPY or last.ref != segment.ref:
@@ -90,14 +90,14 @@ def _restamp(half: HalfFlow, old_ns: i64, old_ref: i64, segment: Segment) -> Non
     if _is_it(half.app_data_ns, half.app_data_ref, old_ns, old_ref):
         half.app_data_ns, half.app_data_ref = ns, ref
     if _is_it(half.candidate_ns, half.candidate_ref, old_ns, old_ref):
-        half.candidate_ns, half.candidate_ref = ns, ref
+        half.rare().candidate_ns, half.rare().candidate_ref = ns, ref
     if _is_it(half.fin_ns, half.fin_ref, old_ns, old_ref):
         half.fin_ns, half.fin_ref = ns, ref
     if _is_it(half.rst_ns, half.rst_ref, old_ns, old_ref):
-        half.rst_ns, half.rst_ref = ns, ref
+        half.rare().rst_ns, half.rare().rst_ref = ns, ref
     alerts = flow.alerts
     if alerts is not None and _is_it(half.alert_ns, half.alert_ref, old_ns, old_ref):
-        half.alert_ns, half.alert_ref = ns, ref
+        half.rare().alert_ns, half.rare().alert_ref = ns, ref
         for alert in alerts:
             if not alert.from_client and alert.ns == old_ns:
                 alert.ns, alert.ref = ns, ref

@@ -6,14 +6,13 @@ was not seen. No interval, outcome or opinion lives here.
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, u8
 
-from pcapstall.core.words import u16_be
+from pcapstall.core.words import U32, u16_be
 from pcapstall.flows.head import StreamHead
-from pcapstall.flows.holes import Hole
-from pcapstall.flows.kept import Alert, SegmentNote
+from pcapstall.flows.kept import SegmentNote
 from pcapstall.flows.keys import reverse_key
-from pcapstall.flows.rarities import WithRarities
+from pcapstall.flows.rarities import WithHalfRarities, WithRarities
 from pcapstall.wire.tls_hello import ClientHello, ServerHello, parse_client_hello
 from pcapstall.wire.tls_reader import NEVER as NEVER
 from pcapstall.wire.tls_reader import TlsReader
@@ -67,10 +66,11 @@ AHEAD_NS: Final = 60_000_000_000
 """A stamp further ahead of the capture's time than this is wrong, and nothing waits for that time to come."""
 
 
-class HalfFlow:
+class HalfFlow(WithHalfRarities):
     """What one side sent. Offsets count its payload bytes from 0; a SYN lies at -1, a FIN after the last byte."""
 
     def __init__(self, flow: "Flow") -> None:
+        super().__init__()
         # What every segment of either side reads or writes comes first: it lies together, in few cache lines.
         self.base_seq: i64 = -1
         """Sequence number of offset 0; -1 while unknown."""
@@ -92,33 +92,39 @@ class HalfFlow:
         self.last_payload_ns: i64 = 0
         """When the latest new payload byte came."""
         self.last_ns: i64 = 0
-        self.last_seq: i64 = -1
-        self.last_ack: i64 = 0
-        self.last_len_flags: i64 = 0
-        self.last_ip_id: i64 = -1
+        self.last_numbers: i64 = 0
+        """Of its last segment: sequence and acknowledgment number, 32 bits each."""
+        self.last_form: i64 = 0
+        """Of the same one: payload length, 8 bits of flags, 17 bits of IP ID plus 1."""
         self.watch_offset: i64 = 0
         """Payload that reaches beyond this offset is shown to the TLS module; `NEVER` for none."""
+        self.record_end: i64 = 0
+        """Where the next TLS record begins, while the half reads and has no reader (flows.between)."""
         self.reader: TlsReader | None = None
+        """Its own, while something has begun that later bytes go on with."""
         self.head: StreamHead | None = None
         """Bytes kept for reassembly, while there are any."""
         self.alert_candidate: bool = False
         """The last record has an alert's length; it is one if nothing but the close follows."""
+        self.speaks_as_client: bool = False
+        """Whether its TLS is read as a client's."""
+        self.ccs: bool = False
+        """Whether it sent a ChangeCipherSpec."""
+        self.phase: u8 = SEEKING
         self.app_data_ref: i64 = 0
         self.app_data_ns: i64 = 0
-        self.retransmits: i64 = 0
-        self.holes: list[Hole] | None = None
-        """What was jumped over and has not come; None as long as nothing was."""
-        self.candidate_ns: i64 = 0
-        self.candidate_ref: i64 = 0
         self.fin_ns: i64 = 0
         self.fin_ref: i64 = 0
-        self.rst_ns: i64 = 0
-        self.rst_ref: i64 = 0
-        self.rst_offset: i64 = 0
-        """What its sender had sent by then: if more is acknowledged later, the RST closed nothing."""
-        self.alert_ns: i64 = 0
-        self.alert_ref: i64 = 0
-        self.phase: i64 = SEEKING
+
+    @property
+    def last_seq(self) -> i64:
+        """Sequence number of its last segment."""
+        return (self.last_numbers >> 32) & U32
+
+    @property
+    def last_ip_id(self) -> i64:
+        """IP ID of its last segment; -1 before the first one and for IPv6."""
+        return (self.last_form & 0x1_FFFF) - 1
 
     def key(self) -> bytes:
         """The key of its segments."""
@@ -131,9 +137,13 @@ class HalfFlow:
 class Flow(WithRarities):
     """One connection: a SYN with another ISN on the same endpoints is another flow."""
 
+    # What every segment reads or writes comes first, as in a half.
+    opener: HalfFlow
+    """The half that sent the first packet: ``key`` is its key."""
+    answerer: HalfFlow
+
     def __init__(self, key: bytes, shared_key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
         super().__init__()
-        # What every segment reads or writes comes first, as in a half.
         self.last_ns: i64 = ns
         self.last_ref: i64 = ref
         self.syn_ack_ref: i64 = 0
@@ -147,6 +157,16 @@ class Flow(WithRarities):
         """Who sent the ClientHello; the SYN's sender but for a TLS client that accepts (active FTP)."""
         self.copies_come_later: bool = False
         """Whether the server's packets are measured by a later copy."""
+        self.state: u8 = LIVE
+        self.flags: i64 = 0
+        self.last_note: SegmentNote | None = None
+        self.notes_after: i64 = -1
+        """How many more notes are kept after a slow handshake; -1 before its end."""
+        self.note_count: i64 = 0
+        self.first_note: SegmentNote | None = None
+        """Segment headers of the handshake, a chain; None once it is over and nothing in it was slow."""
+        self.middle_note: SegmentNote | None = None
+        """The last of the first ones, behind which some are left out when there are too many."""
         self.client_finished_ref: i64 = 0
         self.client_finished_ns: i64 = 0
         self.id: i64 = flow_id
@@ -176,14 +196,6 @@ class Flow(WithRarities):
         self.server_hello_last_ref: i64 = 0
         self.server_flight_last_ns: i64 = 0
         self.server_flight_last_ref: i64 = 0
-        self.partial_hello_ns: i64 = 0
-        self.partial_hello_ref: i64 = 0
-        """Earliest byte seen of a ClientHello that never was complete; 0 once one is."""
-        self.syn_retries: i64 = 0
-        self.syn_ack_retries: i64 = 0
-        self.copies: i64 = 0
-        self.near_interface: i64 = -2
-        """Where copies are measured; see `copies`."""
         self.hello_message: bytes = b""
         """The ClientHello, as long as nobody has asked what is in it (flows.hellos)."""
         self.hello_shapes: HelloShapes | None = None
@@ -196,25 +208,13 @@ class Flow(WithRarities):
         """Offset one past the ServerHello's last byte in the server's stream."""
         self.server_tls_offset: i64 = 0
         """Where in the server's stream its TLS may begin: what the ClientHello's first segment acknowledged."""
-        self.state: i64 = LIVE
         self.closed_ns: i64 = 0
         """When both sides were done, or were last found still talking; until when a flow closed early was watched."""
         self.queued: i64 = 0
         """Where among those that are done (flows.share)."""
-        self.flags: i64 = 0
-        self.alerts: list[Alert] | None = None
-        self.first_note: SegmentNote | None = None
-        """Segment headers of the handshake, a chain; None once it is over and nothing in it was slow."""
-        self.middle_note: SegmentNote | None = None
-        """The last of the first ones, behind which some are left out when there are too many."""
-        self.last_note: SegmentNote | None = None
-        self.notes_after: i64 = -1
-        """How many more are kept after a slow handshake; -1 before its end."""
-        self.note_count: i64 = 0
         # Last, since the compiler trusts only what is set before anybody else sees this flow.
-        self.opener: HalfFlow = HalfFlow(self)
-        """The half that sent the first packet: ``key`` is its key."""
-        self.answerer: HalfFlow = HalfFlow(self)
+        self.opener = HalfFlow(self)
+        self.answerer = HalfFlow(self)
         self.opener.peer = self.answerer
         self.answerer.peer = self.opener
 

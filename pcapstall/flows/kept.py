@@ -5,10 +5,11 @@ Plain records, made by the modules that meet such things. Nothing here reads a b
 
 from typing import Final
 
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i16, i32, i64, mypyc_attr, u8
 
+from pcapstall.core.words import U32
 from pcapstall.wire.segment import Segment
-from pcapstall.wire.tcp_options import timestamps
+from pcapstall.wire.tcp_options import ABSENT, timestamps
 
 MAX_FLOWS: Final = 100_000
 """Most flows that are followed at once, unless the user says otherwise."""
@@ -55,38 +56,44 @@ class SegmentNote:
     def __init__(self) -> None:
         self.next: SegmentNote | None = None
         """The flow's next one."""
+        # Small numbers take little room: a pending handshake has ten notes, and they are most of it.
         self.from_opener: bool = False
+        self.stamped: bool = False
+        """Whether its options are timestamps and nothing else."""
+        self.kind: u8 = 0
+        self.flags: i16 = 0
+        self.ttl: i16 = 0
+        self.ip_id: i32 = 0
+        self.window: i32 = 0
+        self.payload_len: i32 = 0
+        self.interface: i64 = 0
         self.ns: i64 = 0
         self.ref: i64 = 0
         self.offset: i64 = 0
         """Stream offset of its first payload byte: 0 for a SYN's."""
         self.ack_offset: i64 = 0
         """Offset in the peer's stream that it acknowledges; `NEVER` without an ACK."""
-        self.kind: i64 = 0
-        self.payload_len: i64 = 0
-        self.flags: i64 = 0
-        self.window: i64 = 0
-        self.interface: i64 = 0
-        self.ttl: i64 = 0
-        self.ip_id: i64 = 0
         self.options: bytes = b""
-        """TCP options as captured; empty where there are timestamps and nothing else."""
-        self.plain_tsval: i64 = 0
-        """These timestamps; where ``options`` is not empty, they are there."""
-        self.plain_tsecr: i64 = 0
+        """TCP options as captured; empty where it is ``stamped``."""
+        self.stamps: i64 = 0
+        """Then: the timestamps as captured, 32 bits each."""
 
     @property
     def tsval(self) -> i64:
         """TCP timestamp (RFC 7323); -1 without the option."""
+        if self.stamped:
+            return (self.stamps >> 32) & U32
         if len(self.options) == 0:
-            return self.plain_tsval
+            return ABSENT
         return _timestamps(self.options).tsval
 
     @property
     def tsecr(self) -> i64:
         """The timestamp that it echoes; -1 without the option."""
+        if self.stamped:
+            return self.stamps & U32
         if len(self.options) == 0:
-            return self.plain_tsecr
+            return ABSENT
         return _timestamps(self.options).tsecr
 
 

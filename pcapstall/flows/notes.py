@@ -5,12 +5,13 @@ Bounded for one flow and for all together. What the headers say is read by the d
 
 from typing import Final
 
-from mypy_extensions import i64
+from librt.strings import read_i32_be, read_i64_be
+from mypy_extensions import i16, i32, i64, u8
 
 from pcapstall.flows.flow import FLAG_NOTES_CUT, Flow, HalfFlow
 from pcapstall.flows.kept import Limits, SegmentNote
 from pcapstall.wire.segment import Segment
-from pcapstall.wire.tcp_options import ABSENT, timestamps
+from pcapstall.wire.tcp_options import NOP_NOP_TIMESTAMPS
 
 TIMESTAMPS_LEN: Final = 12
 """NOP, NOP and the timestamps option: all the options that most segments have."""
@@ -69,21 +70,19 @@ class Notes:
         note.ref = segment.ref
         note.offset = offset
         note.ack_offset = acked
-        note.kind = kind
-        note.payload_len = segment.payload_len
-        note.flags = segment.flags
-        note.window = segment.window
+        note.kind = u8(kind)
+        note.payload_len = i32(segment.payload_len)
+        note.flags = i16(segment.flags)
+        note.window = i32(segment.window)
         note.interface = segment.interface
-        note.ttl = segment.ttl
-        note.ip_id = segment.ip_id
+        note.ttl = i16(segment.ttl)
+        note.ip_id = i32(segment.ip_id)
         start: i64 = segment.tcp_offset + 20
         end: i64 = segment.options_end
+        note.stamped = end - start == TIMESTAMPS_LEN and i64(read_i32_be(segment.buf, start)) == NOP_NOP_TIMESTAMPS
         note.options = b""
-        note.plain_tsval = ABSENT
-        note.plain_tsecr = ABSENT
-        if end - start == TIMESTAMPS_LEN and timestamps(segment):
-            note.plain_tsval = segment.tsval
-            note.plain_tsecr = segment.tsecr
+        if note.stamped:
+            note.stamps = read_i64_be(segment.buf, start + 4)
         elif end > start:
             note.options = segment.buf[start:end]
 

@@ -41,11 +41,12 @@ def note_reset(half: HalfFlow, segment: Segment, offset: i64) -> None:
     """Take a RST of ``half``: its first one, or a later one when the one before turned out to be none."""
     if (half.rst_ref != 0 and not _closed_nothing(half)) or not closes(half, offset):
         return
-    half.rst_ns = segment.ts_ns
-    half.rst_ref = segment.ref
-    half.rst_offset = offset
+    rare = half.rare()
+    rare.rst_ns = segment.ts_ns
+    rare.rst_ref = segment.ref
+    rare.rst_offset = offset
     if half.next_offset > offset:
-        half.rst_offset = half.next_offset
+        rare.rst_offset = half.next_offset
 
 
 def is_absurd_ack(peer: HalfFlow, acked: i64) -> bool:
@@ -63,8 +64,8 @@ def take_back_resets(flow: Flow) -> bool:
     found = False
     for half in (flow.opener, flow.answerer):
         if half.rst_ref != 0 and _closed_nothing(half):
-            half.rst_ns = 0
-            half.rst_ref = 0
+            half.rare().rst_ns = 0
+            half.rare().rst_ref = 0
             found = True
     return found
 

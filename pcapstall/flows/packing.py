@@ -12,7 +12,7 @@ from typing import Any
 from pcapstall.flows.flow import NOBODY, Flow, HalfFlow
 from pcapstall.flows.holes import Hole
 from pcapstall.flows.kept import Alert, IcmpError, SegmentNote
-from pcapstall.flows.rarities import NONE, Rarities
+from pcapstall.flows.rarities import NONE, NONE_OF_HALF, HalfRarities, Rarities
 from pcapstall.wire.tls_client_hello import ClientHello
 from pcapstall.wire.tls_hello import ServerHello
 from pcapstall.wire.tls_shape import NO_SHAPE, HelloShape
@@ -71,6 +71,10 @@ def _the_only_rarities() -> Rarities:
     return NONE
 
 
+def _the_only_half_rarities() -> HalfRarities:
+    return NONE_OF_HALF
+
+
 def _no_shape() -> HelloShape:
     return NO_SHAPE
 
@@ -79,6 +83,12 @@ def _reduce_rarities(rarities: Rarities) -> tuple[object, ...]:
     if rarities is NONE:
         return _the_only_rarities, ()
     return _made, (Rarities,), _state(rarities)
+
+
+def _reduce_half_rarities(rarities: HalfRarities) -> tuple[object, ...]:
+    if rarities is NONE_OF_HALF:
+        return _the_only_half_rarities, ()
+    return _made, (HalfRarities,), _state(rarities)
 
 
 def _reduce_shape(shape: HelloShape) -> tuple[object, ...]:
@@ -97,6 +107,7 @@ def _register() -> None:
     special: Iterable[tuple[type, Callable[[Any], tuple[object, ...]]]] = (
         (Flow, _reduce_flow),
         (Rarities, _reduce_rarities),
+        (HalfRarities, _reduce_half_rarities),
         (HelloShape, _reduce_shape),
     )
     for kind, reduce in special:

@@ -9,23 +9,14 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import FLAG_LEFT_UNREAD, IGNORED, NEVER, READING, Flow, HalfFlow
+from pcapstall.flows.flow import FLAG_LEFT_UNREAD, IGNORED, NEVER, Flow, HalfFlow
 from pcapstall.flows.head import StreamHead
 from pcapstall.flows.kept import Limits
-from pcapstall.flows.roles import hello_receiver
-from pcapstall.wire.tls_reader import TlsReader
 
 FLOW_MAX: Final = 32 * 1024
 """Bytes of one flow."""
 MARK_LEN: Final = 64
 """An arrival mark, with its place in the list."""
-
-
-def attach(half: HalfFlow, offset: i64) -> TlsReader:
-    """TLS begins at ``offset``."""
-    half.reader = reader = TlsReader(half is not hello_receiver(half.flow), offset)
-    half.phase = READING
-    return reader
 
 
 def weigh(half: HalfFlow, head: StreamHead, limits: Limits) -> bool:
@@ -60,6 +51,7 @@ def stop_reading(half: HalfFlow, limits: Limits) -> None:
     half.phase = IGNORED
     half.watch_offset = NEVER
     half.reader = None
+    half.ccs = False
     release_head(half, limits)
 
 

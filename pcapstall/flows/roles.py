@@ -74,5 +74,4 @@ def is_flight(half: HalfFlow) -> bool:
     if flow.server_hello_first_ref != 0 or flow.client_hello_first_ref == 0 or half is not hello_receiver(flow):
         return False
     client = half.peer
-    reader = client.reader
-    return client.app_data_ref == 0 and (reader is None or not reader.ccs)
+    return client.app_data_ref == 0 and not client.ccs

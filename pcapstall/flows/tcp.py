@@ -9,6 +9,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.seq import seq_diff, to_offset
+from pcapstall.core.words import U32
 from pcapstall.flows.copies import take_copy
 from pcapstall.flows.fast_open import hold_syn_payload
 from pcapstall.flows.flow import (
@@ -60,7 +61,7 @@ class TcpEvents:
         flow.last_ref = segment.ref
         if flags & (SYN | FIN | RST) == 0 and half.base_seq >= 0:
             offset = to_offset(segment.seq, half.base_seq, half.next_offset)
-            if offset == half.next_offset and (length > 0 or segment.ack != half.last_ack):
+            if offset == half.next_offset and (length > 0 or segment.ack != half.last_numbers & U32):
                 # In order, and no copy: new bytes, or an ACK of what the one before did not acknowledge.
                 if length > 0:
                     half.next_offset = offset + length
@@ -82,15 +83,13 @@ class TcpEvents:
             take_copy(half, segment)
             return
         if kind == RETRANSMISSION:
-            half.retransmits += 1
+            half.rare().retransmits += 1
         acked: i64 = NEVER
         if flags & ACK != 0:
             acked = self._acknowledge(flow, half, half.peer, segment)
         half.last_ns = segment.ts_ns
-        half.last_seq = segment.seq
-        half.last_ack = segment.ack
-        half.last_len_flags = (length << 8) | flags
-        half.last_ip_id = segment.ip_id
+        half.last_numbers = (segment.seq << 32) | segment.ack
+        half.last_form = (length << 25) | (flags << 17) | (segment.ip_id + 1)
         if flow.noting:
             self._notes.keep(half, segment, offset, acked, kind)
         if length > 0:
@@ -177,7 +176,7 @@ def _classify(half: HalfFlow, segment: Segment, offset: i64) -> i64:
 def _take_new(half: HalfFlow, segment: Segment, offset: i64, end: i64) -> None:
     """Move on to ``end``, over a hole or over bytes that were seen."""
     if offset > half.next_offset:
-        half.holes = add_hole(half.holes, half.next_offset, offset)
+        half.rare().holes = add_hole(half.holes, half.next_offset, offset)
         half.payload_bytes += end - offset
     else:
         holes = half.holes
@@ -193,9 +192,9 @@ def _is_last_again(half: HalfFlow, segment: Segment) -> bool:
 
     Without an IP ID nothing tells a repeated ACK or RST from a copy: these are never called one.
     """
-    if segment.seq != half.last_seq or segment.ack != half.last_ack or segment.ip_id != half.last_ip_id:
+    if (segment.seq << 32) | segment.ack != half.last_numbers:
         return False
-    if (segment.payload_len << 8) | segment.flags != half.last_len_flags:
+    if (segment.payload_len << 25) | (segment.flags << 17) | (segment.ip_id + 1) != half.last_form:
         return False
     gap: i64 = segment.ts_ns - half.last_ns
     if gap < 0:
@@ -211,9 +210,10 @@ def _is_passed(half: HalfFlow, segment: Segment) -> bool:
     A retransmission gets a new ID (RFC 6864 section 4).
     """
     gap: i64 = segment.ts_ns - half.last_ns
-    if gap > COPY_WINDOW_NS or gap < -COPY_WINDOW_NS or segment.ip_id <= 0 or half.last_ip_id <= 0:
+    last_ip_id: i64 = half.last_ip_id
+    if gap > COPY_WINDOW_NS or gap < -COPY_WINDOW_NS or segment.ip_id <= 0 or last_ip_id <= 0:
         return False
-    behind: i64 = (half.last_ip_id - segment.ip_id) & 0xFFFF
+    behind: i64 = (last_ip_id - segment.ip_id) & 0xFFFF
     return 0 < behind < 64
 
 
@@ -236,7 +236,7 @@ def _control(half: HalfFlow, segment: Segment, offset: i64, kind: i64) -> i64:
         half.fin_ref = segment.ref
         if end > half.next_offset:
             if end - 1 > half.next_offset:
-                half.holes = add_hole(half.holes, half.next_offset, end - 1)
+                half.rare().holes = add_hole(half.holes, half.next_offset, end - 1)
             half.next_offset = end
     return kind
 
@@ -252,7 +252,7 @@ def _synchronise(half: HalfFlow, segment: Segment) -> i64:
             flow.opener_is_client = opener
             flow.direction_source = BY_SYN
         elif opener == flow.opener_is_client:
-            flow.syn_retries += 1
+            flow.rare().syn_retries += 1
             return RETRANSMISSION
         else:
             flow.flags |= FLAG_SIMULTANEOUS_OPEN
@@ -273,7 +273,7 @@ def _synchronise(half: HalfFlow, segment: Segment) -> i64:
             flow.rare().other_syn_acks = []
         if len(flow.other_syn_acks) < 16:
             flow.other_syn_acks.append((segment.seq, segment.ts_ns, segment.ref))
-    flow.syn_ack_retries += 1
+    flow.rare().syn_ack_retries += 1
     return RETRANSMISSION
 
 

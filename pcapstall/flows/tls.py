@@ -6,18 +6,19 @@ passed over. What the things that a reader finds mean to the connection is in th
 
 from mypy_extensions import i64
 
+from pcapstall.flows.between import Readers, wanted_offset
 from pcapstall.flows.fast_open import reject_syn_payload
-from pcapstall.flows.flow import FLAG_NOT_TLS, IGNORED, NEVER, SEEKING, Flow, HalfFlow
+from pcapstall.flows.flow import FLAG_NOT_TLS, IGNORED, NEVER, READING, SEEKING, Flow, HalfFlow
 from pcapstall.flows.head import HELD_MAX, LATER_MAX, Arrival, Held, StreamHead
 from pcapstall.flows.kept import Limits
-from pcapstall.flows.pending import attach, count_unread, leave_unread, release_head, stop_reading, weigh
+from pcapstall.flows.pending import count_unread, leave_unread, release_head, stop_reading, weigh
 from pcapstall.flows.roles import data_tells_nothing, hello_receiver
 from pcapstall.flows.seek import PREFIX_MAX, find_tls, looks_like_record, note_talk
 from pcapstall.flows.tls_events import TlsEvents
 from pcapstall.wire.preamble import NEED_MORE, NOT_TLS
 from pcapstall.wire.segment import Segment
 from pcapstall.wire.tls_reader import APP_DATA, TlsReader
-from pcapstall.wire.tls_skim import skim
+from pcapstall.wire.tls_skim import behind_data, skim
 
 
 class TlsStreams:
@@ -26,6 +27,7 @@ class TlsStreams:
     def __init__(self, limits: Limits) -> None:
         self._limits: Limits = limits
         self.events: TlsEvents = TlsEvents(limits)
+        self._readers: Readers = Readers()
         self._now: Arrival = Arrival(0, 0, 0, 0)  # of the segment that is being read; copied by who keeps it
 
     def payload(self, half: HalfFlow, segment: Segment, offset: i64, acked: i64) -> None:
@@ -33,37 +35,38 @@ class TlsStreams:
         start: i64 = segment.payload_offset
         end: i64 = start + segment.captured_len
         missing_len: i64 = segment.payload_len - segment.captured_len
-        reader = half.reader
         head = half.head
-        if reader is not None and half.flow.settled and head is None and missing_len == 0 and data_tells_nothing(half):
-            if skim(reader, segment.buf, start, end, offset):
-                half.watch_offset = reader.wanted_offset()
-                return
+        wanted: i64 = wanted_offset(half)
+        reads: bool = half.phase == READING
+        if reads and half.flow.settled and half.reader is None and head is None and missing_len == 0:
+            if offset <= wanted and data_tells_nothing(half):
+                at: i64 = behind_data(segment.buf, start + (wanted - offset), end)
+                if at >= 0:
+                    half.record_end = offset + (at - start)
+                    half.watch_offset = half.record_end
+                    return
         arrival = self._now
         arrival.offset, arrival.ack_offset = offset, acked
         arrival.ns, arrival.ref = segment.ts_ns, segment.ref
-        if reader is not None:
-            if offset > reader.wanted_offset() or (head is not None and len(head.held) > 0):
+        if reads:
+            if offset > wanted or (head is not None and len(head.held) > 0):
                 self._hold(half, Held(arrival.copy(), segment.buf[start:end], missing_len))
                 return
-            self._read(half, reader, segment.buf, start, end, arrival, missing_len)
+            self._read(half, self._readers.of(half), segment.buf, start, end, arrival, missing_len)
+        elif head is None and offset <= 0 and end - start >= 3 and looks_like_record(segment.buf, start):
+            # The ordinary flow: TLS from the first byte on, nothing is kept.
+            self._read(half, self._readers.attach(half, offset), segment.buf, start, end, arrival, missing_len)
         else:
             if head is None:
-                if offset <= 0 and end - start >= 3 and looks_like_record(segment.buf, start):
-                    # The ordinary flow: TLS from the first byte on, nothing is kept.
-                    self._read(half, attach(half, offset), segment.buf, start, end, arrival, missing_len)
-                    self._watch(half)
-                    return
-                head = StreamHead()
-                half.head = head
+                half.head = head = StreamHead()
                 if offset < 0:
-                    head.read_offset = offset
-                    head.prefix_offset = offset
+                    head.read_offset = head.prefix_offset = offset
             if offset > head.read_offset or len(head.held) > 0:
                 self._hold(half, Held(arrival.copy(), segment.buf[start:end], missing_len))
                 return
             self._seek(half, head, segment.buf, start, end, arrival, missing_len)
-        self._watch(half)
+        if half.head is not None or half.reader is not None:
+            self._watch(half)
 
     def syn_answered(self, half: HalfFlow, acked: i64) -> None:
         """The SYN-ACK acknowledged ``acked`` bytes of the payload that the SYN of ``half`` carried."""
@@ -108,6 +111,8 @@ class TlsStreams:
         event = self.events.event
         while reader.read(buf, start, end, offset, event):
             self.events.take(half, arrival)
+            if reader.offset - offset >= end - start:
+                break
             if event.kind == APP_DATA and reader.record_end - offset < end - start and data_tells_nothing(half):
                 if skim(reader, buf, start + (reader.offset - offset), end, reader.offset):
                     break
@@ -115,27 +120,29 @@ class TlsStreams:
             offset += end - start + missing_len
             while reader.read(buf, end, end, offset, event):
                 self.events.take(half, arrival)
-        if not half.flow.settled:
-            self.events.progress(half, arrival)
-            self._keep_marks(half, reader, arrival)
+        self._put_down(half, reader, arrival)
 
-    def _keep_marks(self, half: HalfFlow, reader: TlsReader, arrival: Arrival) -> None:
+    def _put_down(self, half: HalfFlow, reader: TlsReader, arrival: Arrival) -> None:
         """A thing that goes on in a later segment needs the arrivals of its bytes; else nothing is kept."""
+        kept: bool = not self._readers.put_down(half, reader)
+        if half.flow.settled:
+            return
+        self.events.progress(half, arrival)
         head = half.head
+        if head is None and not kept:
+            return
         if reader.is_between():
             if head is not None and len(head.held) == 0:
                 release_head(half, self._limits)
         elif head is None:
-            head = StreamHead()
+            half.head = head = StreamHead()
             head.mark(arrival.copy())
-            half.head = head
 
     def _hold(self, half: HalfFlow, held: Held) -> None:
         """Keep a segment that came too early, or give up the hole before it."""
         head = half.head
         if head is None:
-            head = StreamHead()
-            half.head = head
+            half.head = head = StreamHead()
         head.later += 1
         if head.held_len + len(held.data) > HELD_MAX:
             self._skip_hole(half, head)
@@ -160,10 +167,9 @@ class TlsStreams:
     def _drain(self, half: HalfFlow, head: StreamHead) -> None:
         """Read the waiting segments that nothing is missing before."""
         while len(head.held) > 0:
-            reader = half.reader
             wanted: i64 = head.read_offset
-            if reader is not None:
-                wanted = reader.wanted_offset()
+            if half.phase == READING:
+                wanted = wanted_offset(half)
             if half.phase == IGNORED:
                 stop_reading(half, self._limits)
                 return
@@ -175,8 +181,8 @@ class TlsStreams:
     def _feed_held(self, half: HalfFlow, head: StreamHead) -> None:
         """Read the first waiting segment, whatever is missing before it."""
         held = head.take()
-        reader = half.reader
-        if reader is not None:
+        if half.phase == READING:
+            reader = self._readers.of(half)
             self._read(half, reader, held.data, 0, len(held.data), held.arrival, held.missing_len)
         elif half.phase == SEEKING:
             if held.arrival.offset > head.read_offset:
@@ -197,8 +203,9 @@ class TlsStreams:
         if overlap > 0:
             start += overlap
         head.mark(arrival.at(head.read_offset))
+        reader: TlsReader | None = None
         if len(head.prefix) == 0 and end - start >= 3 and looks_like_record(buf, start):
-            attach(half, head.read_offset)
+            reader = self._readers.attach(half, head.read_offset)
         else:
             if half is hello_receiver(flow) and head.read_offset <= flow.server_tls_offset:
                 # A talk before STARTTLS: of no interest once the hello is there.
@@ -215,12 +222,11 @@ class TlsStreams:
                     self.ignore(flow)
                 return
             if at != NEED_MORE:
-                attach(half, head.prefix_offset + at)
+                reader = self._readers.attach(half, head.prefix_offset + at)
             elif len(head.prefix) > PREFIX_MAX:
                 # One large segment of a server that talks before any hello: its beginning tells what it says.
                 head.prefix = head.prefix[:PREFIX_MAX]
         head.read_offset += end - start
-        reader = half.reader
         if reader is not None:
             newest = arrival.at(head.read_offset - (end - start))
             if len(head.prefix) > 0:
@@ -243,12 +249,10 @@ class TlsStreams:
             offset: i64 = head.prefix_offset + len(prefix) + missing_len
             while reader.read(prefix, 0, 0, offset, event):
                 self.events.take(half, newest)
-        if not half.flow.settled:
-            self.events.progress(half, newest)
-            self._keep_marks(half, reader, newest)
+        self._put_down(half, reader, newest)
 
     def ignore(self, flow: Flow) -> None:
-        """This flow is not TLS: look at its payload no more."""
+        """This flow is not TLS."""
         flow.flags |= FLAG_NOT_TLS
         stop_reading(flow.opener, self._limits)
         stop_reading(flow.answerer, self._limits)
@@ -259,14 +263,12 @@ class TlsStreams:
         reader = half.reader
         if half.phase == IGNORED:
             half.watch_offset = NEVER
-        elif reader is not None:
-            if not half.flow.settled:
-                half.watch_offset = reader.offset
-            else:
-                half.watch_offset = reader.wanted_offset()
+        elif half.phase == READING:
+            if half.flow.settled:
+                half.watch_offset = wanted_offset(half)
                 if half.head is not None and len(half.head.held) == 0:
                     release_head(half, self._limits)
-                if reader.collected is not None:
+                if reader is not None and reader.collected is not None:
                     # Nobody asks for a hello after the handshake.
                     reader.leave_unread()
         elif half.head is not None:

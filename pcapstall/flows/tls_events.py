@@ -20,6 +20,7 @@ from pcapstall.flows.flow import (
     FLAG_UNREADABLE,
     IGNORED,
     NEVER,
+    SEEKING,
     Flow,
     HalfFlow,
 )
@@ -39,7 +40,7 @@ from pcapstall.wire.tls_event import (
     HANDSHAKE_UNREAD,
     TlsEvent,
 )
-from pcapstall.wire.tls_hello import ServerHello, begins_hello_retry, parse_server_hello
+from pcapstall.wire.tls_hello import ServerHello, ServerHellos, begins_hello_retry
 from pcapstall.wire.tls_names import is_tls13
 
 TAG_LEN: Final = 16
@@ -62,6 +63,7 @@ class TlsEvents:
     def __init__(self, limits: Limits) -> None:
         self._limits: Limits = limits
         self.hellos: UnreadHellos = UnreadHellos()
+        self._server_hellos: ServerHellos = ServerHellos()
         self.event: TlsEvent = TlsEvent()
         """The readers fill this one."""
 
@@ -109,10 +111,8 @@ class TlsEvents:
     def hole(self, half: HalfFlow, waiting: Arrival) -> None:
         """The flow ends with a hole in ``half``: bytes that arrived at ``waiting`` lie beyond it."""
         flow = half.flow
-        if flow.client_hello_first_ref == 0 and half is flow.client() and half.phase != IGNORED:
-            reader = half.reader
-            if reader is None:
-                self._note_partial(flow, waiting)
+        if flow.client_hello_first_ref == 0 and half is flow.client() and half.phase == SEEKING:
+            self._note_partial(flow, waiting)
 
     def finish(self, flow: Flow) -> None:
         """No more bytes will come: a hello that is not over stays partial, a short last record was an alert."""
@@ -186,7 +186,8 @@ class TlsEvents:
         flow.client_hello_first_ref = first.ref
         flow.client_hello_last_ns = last.ns
         flow.client_hello_last_ref = last.ref
-        flow.partial_hello_ref = 0
+        if flow.partial_hello_ref != 0:
+            flow.rare().partial_hello_ref = 0
         if self.event.kind == HANDSHAKE:
             self.hellos.keep(flow, self.event.body)
         half.ack_watch = self.event.last_offset + 1
@@ -209,7 +210,7 @@ class TlsEvents:
         hello: ServerHello | None = None
         is_retry = begins_hello_retry(self.event.body)
         if self.event.kind == HANDSHAKE:
-            hello = parse_server_hello(self.event.body)
+            hello = self._server_hellos.parse(self.event.body)
         if is_retry and flow.hello_retry_ref == 0:
             flow.rare().hello_retry_ns = first.ns
             flow.rare().hello_retry_ref = first.ref
@@ -229,6 +230,7 @@ class TlsEvents:
 
     def _change_cipher_spec(self, half: HalfFlow, now: Arrival) -> None:
         """TLS 1.2 and before: the client's second flight. TLS 1.3 sends it for middleboxes only (appendix D.4)."""
+        half.ccs = True
         flow = half.flow
         if flow.client_finished_ref != 0 or half is not hello_sender(flow):
             return
@@ -253,7 +255,7 @@ class TlsEvents:
             self._data(half, half.candidate_ns, half.candidate_ref)
         half.alert_candidate = (modern or hello is None) and self.event.length == ALERT_LEN + tag_len
         if half.alert_candidate:
-            half.candidate_ns, half.candidate_ref = first.ns, first.ref
+            half.rare().candidate_ns, half.rare().candidate_ref = first.ns, first.ref
         if modern and flow.client_finished_ref == 0:
             if half is hello_receiver(flow):
                 return
@@ -286,7 +288,7 @@ class TlsEvents:
 
     def _note_partial(self, flow: Flow, arrival: Arrival) -> None:
         if flow.partial_hello_ref == 0:
-            flow.partial_hello_ns, flow.partial_hello_ref = arrival.ns, arrival.ref
+            flow.rare().partial_hello_ns, flow.rare().partial_hello_ref = arrival.ns, arrival.ref
 
 
 def _is_modern(flow: Flow) -> bool:

@@ -128,11 +128,11 @@ class WatchedFlows(FlowSink):
         until_ns = watched_until(self.gaps, flow, self.now_ns)
         begun = begun_hello(flow) if flow.state == LIVE and flow.partial_hello_ref == 0 else None
         if begun is not None:
-            flow.partial_hello_ns, flow.partial_hello_ref = begun.ns, begun.ref
+            flow.rare().partial_hello_ns, flow.rare().partial_hello_ref = begun.ns, begun.ref
         self._intervals.measure(flow, until_ns)
         self._outcome.judge(flow, self._intervals)
         if begun is not None:
-            flow.partial_hello_ns = flow.partial_hello_ref = 0
+            flow.rare().partial_hello_ns = flow.rare().partial_hello_ref = 0
         return until_ns >= self.now_ns
 
     def _meet(self, story: Story, intervals: Intervals) -> None:

@@ -18,7 +18,7 @@ MAXIMUM_SEGMENT_SIZE: Final = 2
 SACK: Final = 5
 TIMESTAMPS: Final = 8
 
-_NOP_NOP_TIMESTAMPS: Final = 0x0101_080A
+NOP_NOP_TIMESTAMPS: Final = 0x0101_080A
 """The first four bytes of the options of nearly every segment with timestamps (RFC 7323 appendix A)."""
 
 ABSENT: Final = -1
@@ -31,7 +31,7 @@ def timestamps(segment: Segment) -> bool:
     """
     buf: bytes = segment.buf
     at: i64 = segment.tcp_offset + 20
-    if at + 12 <= segment.options_end and u32_be(buf, at) == _NOP_NOP_TIMESTAMPS:
+    if at + 12 <= segment.options_end and u32_be(buf, at) == NOP_NOP_TIMESTAMPS:
         at += 2
     else:
         at = _find_exact(segment, TIMESTAMPS, 10)

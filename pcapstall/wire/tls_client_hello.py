@@ -53,10 +53,9 @@ class ClientHello:
         self.shape: HelloShape = NO_SHAPE
         self.length: i64 = 0
         """Bytes of the message with its header."""
-        self.legacy_version: i64 = 0
-        self.random: bytes = b""
-        """32 bytes; the challenge of an SSLv2-format hello is as long as the client made it."""
-        self.session_id: bytes = b""
+        self._opaque: bytes = b""
+        """The random, and the session id behind it."""
+        self._random_len: i64 = 0
         self.sni: str | None = None
         """The server's name, safe to print; of the outer hello with ECH."""
         self.key_share_groups: tuple[int, ...] = ()
@@ -65,6 +64,26 @@ class ClientHello:
         """Whether a ticket of TLS 1.2 came with it (RFC 5077)."""
         self.malformed: str = ""
         """What could not be read; empty when everything was."""
+
+    def set_opaque(self, random: bytes, session_id: bytes) -> None:
+        """Keep what has no meaning of its own."""
+        self._opaque = random + session_id
+        self._random_len = len(random)
+
+    @property
+    def random(self) -> bytes:
+        """32 bytes; the challenge of an SSLv2-format hello is as long as the client made it."""
+        return self._opaque[: self._random_len]
+
+    @property
+    def session_id(self) -> bytes:
+        """What the client calls a session that it would resume, or nothing but noise."""
+        return self._opaque[self._random_len :]
+
+    @property
+    def legacy_version(self) -> i64:
+        """What stands in the version field."""
+        return self.shape.legacy_version
 
     @property
     def ja4(self) -> str:
@@ -118,9 +137,8 @@ def parse_client_hello(message: bytes, shapes: HelloShapes | None = None) -> Cli
     if end <= _SESSION_ID_OFFSET:
         hello.malformed = "random"
         return hello
-    hello.legacy_version = u16_be(message, _BODY_OFFSET)
-    hello.random = message[_RANDOM_OFFSET:_SESSION_ID_OFFSET]
-    parts = ShapeParts(hello.legacy_version, shapes)
+    hello.set_opaque(message[_RANDOM_OFFSET:_SESSION_ID_OFFSET], b"")
+    parts = ShapeParts(u16_be(message, _BODY_OFFSET), shapes)
     _read_client_body(message, end, hello, parts)
     hello.shape = shape_of(parts)
     if hello.malformed == "":
@@ -135,7 +153,7 @@ def _read_client_body(message: bytes, end: i64, hello: ClientHello, parts: Shape
     if at + 2 > end:
         hello.malformed = "session_id"
         return
-    hello.session_id = message[_SESSION_ID_OFFSET + 1 : at]
+    hello.set_opaque(message[_RANDOM_OFFSET:_SESSION_ID_OFFSET], message[_SESSION_ID_OFFSET + 1 : at])
     size: i64 = u16_be(message, at)
     at += 2
     if at + size > end or size & 1 == 1:
@@ -253,13 +271,12 @@ def _parse_ssl2(message: bytes, hello: ClientHello, shapes: HelloShapes) -> None
     specs_len: i64 = u16_be(message, at + 3)
     session_id_len: i64 = u16_be(message, at + 5)
     challenge_len: i64 = u16_be(message, at + 7)
-    hello.legacy_version = u16_be(message, at + 1)
+    parts = ShapeParts(u16_be(message, at + 1), shapes)
     at += 9
-    parts = ShapeParts(hello.legacy_version, shapes)
     parts.ssl2 = True
     parts.ciphers = message[at : at + specs_len]
     at += specs_len
-    hello.session_id = message[at : at + session_id_len]
+    session_id = message[at : at + session_id_len]
     at += session_id_len
-    hello.random = message[at : at + challenge_len]
+    hello.set_opaque(message[at : at + challenge_len], session_id)
     hello.shape = shape_of(parts)

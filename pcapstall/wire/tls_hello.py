@@ -6,6 +6,7 @@ not. The ClientHello is read in its own module.
 
 from typing import Final, final
 
+from librt.strings import read_i16_be
 from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.core.words import u16_be, u24_be
@@ -28,6 +29,7 @@ _SESSION_ID_OFFSET: Final = 38
 _PROTOCOL_LEN_MAX: Final = 255
 _RANDOM_LEN_MIN: Final = 8
 """So much of a random is no chance."""
+_PLACES: Final = 64
 
 
 @mypyc_attr(acyclic=True)
@@ -45,7 +47,7 @@ class ServerHello:
         self.is_hello_retry: bool = False
         """A HelloRetryRequest, which has a ServerHello's form."""
         self.session_id: bytes = b""
-        """In TLS 1.3 an echo of the client's; before that, the client's own says that the session is resumed."""
+        """The client's own says that the session is resumed. Empty in TLS 1.3, where it is an echo and says nothing."""
         self.alpn: str | None = None
         """The protocol chosen, safe to print, where it is not encrypted."""
         self.psk_selected: bool = False
@@ -53,6 +55,18 @@ class ServerHello:
         """IANA number of the key share's group, or of the group asked for; -1 for none."""
         self.malformed: str = ""
         """What could not be read; empty when everything was."""
+
+    def clear(self) -> None:
+        """As it was made."""
+        self.length = 0
+        self.version = 0
+        self.cipher = -1
+        self.is_hello_retry = False
+        self.session_id = b""
+        self.alpn = None
+        self.psk_selected = False
+        self.key_share_group = -1
+        self.malformed = ""
 
 
 def resumed(client: ClientHello, server: ServerHello, certificate_seen: bool) -> bool:
@@ -76,35 +90,81 @@ def begins_hello_retry(beginning: bytes) -> bool:
 
 def parse_server_hello(message: bytes) -> ServerHello:
     """Read a whole ServerHello message with its 4-byte header."""
-    end: i64 = len(message)
     hello = ServerHello()
+    _read(message, hello)
+    return hello
+
+
+@final
+class ServerHellos:
+    """Reads ServerHellos. Servers choose much alike, so that most of those of TLS 1.3 are one and the same object."""
+
+    def __init__(self) -> None:
+        self._met: list[ServerHello] = [ServerHello()] * _PLACES
+        """The latest one in each place."""
+        self._next: ServerHello = ServerHello()
+
+    def parse(self, message: bytes) -> ServerHello:
+        """`parse_server_hello`, but not always a new object: it is not to be changed."""
+        hello = self._next
+        _read(message, hello)
+        place: i64 = (hello.cipher * 31 + hello.key_share_group * 7 + hello.length) & (_PLACES - 1)
+        met = self._met[place]
+        if _are_equal(hello, met):
+            hello.clear()
+            return met
+        if len(hello.session_id) == 0:
+            self._met[place] = hello
+        self._next = ServerHello()
+        return hello
+
+
+def _are_equal(one: ServerHello, other: ServerHello) -> bool:
+    return (
+        one.length == other.length
+        and one.version == other.version
+        and one.cipher == other.cipher
+        and one.key_share_group == other.key_share_group
+        and one.is_hello_retry == other.is_hello_retry
+        and one.psk_selected == other.psk_selected
+        and one.session_id == other.session_id
+        and one.alpn == other.alpn
+        and one.malformed == other.malformed
+    )
+
+
+def _read(message: bytes, hello: ServerHello) -> None:
+    """Read ``message`` into ``hello``, in which there is nothing yet."""
+    end: i64 = len(message)
     hello.length = end
     if end < _BODY_OFFSET or i64(message[0]) != SERVER_HELLO or u24_be(message, 1) != end - _BODY_OFFSET:
         hello.malformed = "header"
-        return hello
+        return
     if end <= _SESSION_ID_OFFSET:
         hello.malformed = "random"
-        return hello
+        return
     hello.version = u16_be(message, _BODY_OFFSET)
     hello.is_hello_retry = begins_hello_retry(message)
     at: i64 = _SESSION_ID_OFFSET
+    session_id_end: i64 = _SESSION_ID_OFFSET
     # TLS 1.3 drafts up to 21 chose by this field and had neither session id nor compression method.
     if not (is_tls13(hello.version) and hello.version != TLS_1_3):
         at += 1 + i64(message[at])
         if at + 3 > end:
             hello.malformed = "session_id"
-            return hello
-        hello.session_id = message[_SESSION_ID_OFFSET + 1 : at]
+            return
+        session_id_end = at
         hello.cipher = u16_be(message, at)
         at += 3
     else:
         if at + 2 > end:
             hello.malformed = "cipher_suite"
-            return hello
+            return
         hello.cipher = u16_be(message, at)
         at += 2
     _read_server_extensions(message, at, end, hello)
-    return hello
+    if session_id_end > _SESSION_ID_OFFSET + 1 and not is_tls13(hello.version):
+        hello.session_id = message[_SESSION_ID_OFFSET + 1 : session_id_end]
 
 
 def _read_server_extensions(message: bytes, at: i64, end: i64, hello: ServerHello) -> None:
@@ -120,8 +180,8 @@ def _read_server_extensions(message: bytes, at: i64, end: i64, hello: ServerHell
         if stop > end:
             stop = end
     while at + 4 <= stop:
-        number: i64 = u16_be(message, at)
-        size: i64 = u16_be(message, at + 2)
+        number: i64 = i64(read_i16_be(message, at)) & 0xFFFF
+        size: i64 = i64(read_i16_be(message, at + 2)) & 0xFFFF
         at += 4
         if at + size > stop:
             hello.malformed = f"extension {number}"

@@ -134,11 +134,11 @@ class MessageReader:
                 length: i64 = u24_be(buf, at + 1)
                 whole: i64 = length + MESSAGE_HEADER_LEN
                 if whole <= limit and whole <= HELLO_MAX and is_hello(message_type):
-                    # The ordinary hello: whole in one stretch and one record.
-                    self.message_type = message_type
-                    self.message_len = length
-                    self.offset += whole
-                    self.end_message(buf[at : at + whole], event)
+                    self.offset += whole  # the ordinary hello: whole in one stretch and one record
+                    event.fill(HANDSHAKE, message_type, self.message_offset, self.offset - 1, length)
+                    event.start_offset = self.message_start
+                    event.body = buf[at : at + whole]
+                    self.end_of_record()
                     return True
                 self.offset += MESSAGE_HEADER_LEN
                 return self.begin_message(message_type, length, event)

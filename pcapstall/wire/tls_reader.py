@@ -6,9 +6,9 @@ everything else is passed over by arithmetic. It knows stream offsets and nothin
 
 from typing import Final, final
 
+from librt.strings import read_i16_be
 from mypy_extensions import i64, mypyc_attr
 
-from pcapstall.core.words import u16_be
 from pcapstall.wire.tls_event import (
     ALERT,
     APP_DATA,
@@ -194,11 +194,13 @@ class TlsReader(MessageReader):
 
     def _read_record_header(self, buf: bytes, at: i64, end: i64, event: TlsEvent) -> bool:
         if self.word_len == 0:
-            self.word = 0
             self.record_offset = self.offset
             if end - at >= RECORD_HEADER_LEN:
                 self.offset += RECORD_HEADER_LEN
-                return self._begin_record(i64(buf[at]), u16_be(buf, at + 1), u16_be(buf, at + 3), event)
+                version: i64 = i64(read_i16_be(buf, at + 1)) & 0xFFFF
+                length: i64 = i64(read_i16_be(buf, at + 3)) & 0xFFFF
+                return self._begin_record(i64(buf[at]), version, length, event)
+            self.word = 0
         while self.word_len < RECORD_HEADER_LEN:
             if at >= end:
                 return False

@@ -45,6 +45,7 @@ class HelloShape:
     """Everything about a ClientHello that does not change from one connection of a client to the next."""
 
     def __init__(self, ciphers: bytes, ssl2: bool) -> None:
+        self.legacy_version: i64 = 0
         self.ja4: str = ""
         self.alpn: tuple[str, ...] = ()
         self.versions: tuple[int, ...] = ()
@@ -209,6 +210,7 @@ def _work_out(parts: ShapeParts) -> HelloShape:
         cipher_len = 3
     shapes = parts.shapes
     shape = HelloShape(shapes.kept(parts.ciphers, cipher_len), parts.ssl2)
+    shape.legacy_version = parts.legacy_version
     extensions = parts.extensions()
     protocols = _protocols(parts.alpn)
     version: i64 = parts.legacy_version

@@ -17,7 +17,14 @@ from tls_support import (
     ssl2_hello,
 )
 
-from pcapstall.wire.tls_hello import ClientHello, ServerHello, parse_client_hello, parse_server_hello, resumed
+from pcapstall.wire.tls_hello import (
+    ClientHello,
+    ServerHello,
+    ServerHellos,
+    parse_client_hello,
+    parse_server_hello,
+    resumed,
+)
 from pcapstall.wire.tls_shape import HelloShapes
 
 
@@ -104,7 +111,7 @@ def test_real_hellos_of_tls_1_3() -> None:
     assert (client.sni, client.versions, client.malformed) == ("a.example", (0x0304, 0x0303), "")
     assert (server.version, server.malformed, server.psk_selected) == (0x0304, "", False)
     assert server.key_share_group in client.key_share_groups
-    assert server.session_id == client.session_id != b""
+    assert (len(client.session_id), server.session_id) == (32, b"")
     assert server.cipher in client.cipher_suites
 
 
@@ -332,3 +339,37 @@ def test_thousands_of_extensions_are_noted_up_to_a_bound() -> None:
     assert len(hello.shape.extensions()) <= 1025
     groups = key_shares(*range(0x100, 0x100 + 4000))
     assert len(parse_client_hello(client_hello(groups)).key_share_groups) <= 1027
+
+
+def facts(hello: ServerHello) -> tuple[object, ...]:
+    return (
+        hello.length, hello.version, hello.cipher, hello.is_hello_retry, hello.session_id, hello.alpn,
+        hello.psk_selected, hello.key_share_group, hello.malformed,
+    )  # fmt: skip
+
+
+CHOICES = st.tuples(
+    st.sampled_from([b"", bytes(32), b"\1" * 32]),
+    st.sampled_from([0x1301, 0x1302, 0xC02F]),
+    st.sampled_from([b"", extension(43, b"\3\4"), extension(43, b"\3\4") + key_shares(29), alpn(b"h2"), b"\0\1"]),
+    st.sampled_from([bytes(32), b"\7" * 32]),
+)
+
+
+@given(st.lists(CHOICES, max_size=12))
+def test_server_hellos_are_read_alike_whoever_was_met_before(choices: list[tuple[bytes, int, bytes, bytes]]) -> None:
+    table = ServerHellos()
+    for session_id, cipher, extensions, random in choices:
+        body = server_hello(extensions, session_id=session_id, cipher=cipher, random=random)
+        for whole in (body, body[: len(body) - 3]):
+            assert facts(table.parse(whole)) == facts(parse_server_hello(whole))
+
+
+def test_servers_that_choose_alike_share_a_hello() -> None:
+    table = ServerHellos()
+    modern = [
+        server_hello(extension(43, b"\3\4"), session_id=bytes([at]) * 32, random=bytes([at]) * 32) for at in (1, 2)
+    ]
+    assert table.parse(modern[0]) is table.parse(modern[1])
+    older = [table.parse(server_hello(session_id=bytes([at]) * 32)) for at in (1, 2)]
+    assert [hello.session_id[0] for hello in older] == [1, 2]
