@@ -9,6 +9,7 @@ from typing import Final
 from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.flows.bounds import LINGER_NS, given_up, is_within, longest_idle, silent
+from pcapstall.flows.fetch import fetched
 from pcapstall.flows.flow import (
     CLOSING,
     FLAG_CLOSED_EARLY,
@@ -148,7 +149,9 @@ class FlowTable:
         self._now_ns = now_ns
         share = self.share
         share.phase = CLOSING_PHASE
-        for flow in silent(self._closing, LINGER_NS, now_ns, share):
+        done = silent(self._closing, LINGER_NS, now_ns, share)
+        for at in range(i64(len(done))):
+            flow = fetched(done, at)
             if take_back_resets(flow) and not is_over(flow):
                 flow.state = LIVE
                 continue
@@ -179,7 +182,9 @@ class FlowTable:
         """The capture is over: hand on every flow, in the order of their first segments."""
         self.share.tick(len(self._flows), self._graves.dug)
         self.share.phase = THE_END
-        for flow in list(self._flows.values()):
+        flows = list(self._flows.values())
+        for at in range(i64(len(flows))):
+            flow = fetched(flows, at)
             if flow.state != CLOSING or (take_back_resets(flow) and not is_over(flow)):
                 flow.flags |= FLAG_ENDED_BY_CAPTURE
             self._hand_on(flow)
