@@ -36,7 +36,8 @@ def evenly_folded(text: str, width: int, most: int) -> list[str]:
     lines = folded(text, width)
     if len(lines) > most:
         return [*lines[: most - 1], shorten_end(" ".join(lines[most - 1 :]), width)]
-    for narrower in range(width - 1, width // 2, -1):
+    longest = max(map(display_width, text.split()), default=0)
+    for narrower in range(width - 1, max(width // 2, longest - 1), -1):
         evener = folded(text, narrower)
         if len(evener) > len(lines):
             break

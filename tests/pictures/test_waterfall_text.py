@@ -15,7 +15,7 @@ from pcapstall.cli.main import main
 from pcapstall.core.times import MS
 from pcapstall.report.model import Evidence
 from pcapstall.report.pictures import waterfall_svg
-from pcapstall.report.pictures.waterfall import ASIDE, waterfall_of
+from pcapstall.report.pictures.waterfall import ASIDE, CLIENT, SERVER, waterfall_of
 from pcapstall.report.pictures.waterfall_text import LEAST_WIDTH, LINES, PLAIN, lines
 from pcapstall.report.sketch import sketch_of
 from pcapstall.report.untrusted import display_width
@@ -170,3 +170,18 @@ def test_evidence_is_marked_as_in_the_table() -> None:
     marked = [line for line in drawn if "* " in line]
     assert len(marked) == 1
     assert "ClientHello [9]" in marked[0]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_what_does_not_fit_on_an_arrow_stands_above_it(width: int) -> None:
+    fall = waterfall_of(timeline(CAPTURES / "slow-server" / "capture.pcap", "stalled"))
+    marks = [mark._replace(lane=SERVER) if not mark.is_packet else mark for mark in fall.marks]
+    call = fall.marks[0]._replace(is_packet=False, lane=CLIENT, label="read")
+    drawn = list(lines(fall._replace(marks=[*marks, call, call._replace(lane=SERVER)]), width))
+    assert not any("…" in line for line in drawn)
+    at = next(at for at, line in enumerate(drawn) if "ServerHello, flight" in line)
+    if width == 80:
+        assert "◀" not in drawn[at]
+        assert "─ complete [40] ─" in drawn[at + 1]
+    else:
+        assert "◀" in drawn[at] or "◀" in drawn[at + 1]

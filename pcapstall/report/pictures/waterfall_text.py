@@ -12,7 +12,8 @@ from pcapstall.report.folding import evenly_folded, folded
 from pcapstall.report.pictures.palette import kind_of
 from pcapstall.report.pictures.time_axis import is_silence
 from pcapstall.report.pictures.waterfall import ASIDE, BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall
-from pcapstall.report.untrusted import display_width, printable, shorten, shorten_end
+from pcapstall.report.to_table import GLUE
+from pcapstall.report.untrusted import display_width, printable, shorten
 
 LEAST_WIDTH: Final = 60
 _BARE: Final = 6
@@ -158,11 +159,16 @@ def _event(mark: Mark, stall: Stall | None, columns: _Columns, signs: Signs) -> 
         lane: _lane(lane, mark.at_ns, mark.at_ns, stall, usual, signs)
         for lane, usual in ((CLIENT, signs.lane), (SERVER, signs.lane), (BETWEEN, ""))
     }
-    for at, said in enumerate([""] if _is_arrow(mark) else _told(mark, _room(mark, columns))):
-        own = sign if not at and not _is_arrow(mark) else ""
+    if _is_arrow(mark):
+        *above, arrow = _arrow(mark, columns.between, signs, bool(lanes[BETWEEN]))
+        for at, between in enumerate([*above, arrow]):
+            time = begin if at == len(above) else " " * len(begin)
+            barred = between[:-2] + signs.bar + between[-1:] if lanes[BETWEEN] else between
+            yield f"{time}{' ' * columns.client}{lanes[CLIENT]}{barred}{lanes[SERVER]}".rstrip()
+        return
+    for at, said in enumerate(_told(mark, _room(mark, columns))):
+        own = "" if at else sign
         between = _padded(f" {own or ' '} {said}" if mark.lane == BETWEEN else "", columns.between)
-        if _is_arrow(mark):
-            between = _arrow(mark, columns.between, signs)
         if lanes[BETWEEN]:
             between = between[:-2] + signs.bar + between[-1:]
         client, server = ((own if mark.lane == lane else "") or lanes[lane] for lane in (CLIENT, SERVER))
@@ -185,24 +191,33 @@ def _told(mark: Mark, room: int) -> list[str]:
     return evenly_folded(printable(mark.label), room, _LINES)
 
 
-def _arrow(mark: Mark, width: int, signs: Signs) -> str:
-    """From lane to lane; what was lost does not come all the way, what the network sent begins between them."""
+def _arrow(mark: Mark, width: int, signs: Signs, barred: bool) -> list[str]:
+    """From lane to lane, in the last line, what does not fit on it above.
+
+    What was lost does not come all the way, and what the network sent begins between the lanes.
+    """
     to_server = mark.toward == SERVER if mark.toward else mark.lane == CLIENT
     head = signs.lost if mark.lost else signs.right if to_server else signs.left
     tail = signs.call if mark.toward else ""
-    reach = width * 4 // 5 if mark.lost or tail else width
-    where = mark.place.removeprefix("frames ").removeprefix("frame ")
-    place = f" [{where}]" if where and display_width(where) < reach // 2 else ""
+    where = mark.place.removeprefix("frames ").removeprefix("frame ").replace(" ", GLUE)
+    reach = width
+    if mark.lost or tail:  # as far as its text needs, but never all the way
+        needed = display_width(f"{printable(mark.label)} [{where}]") + 3 + len(tail)
+        reach = min(max(width * 4 // 5, needed), width - 3)
     room = reach - 1 - len(tail)
-    label = printable(mark.label)
-    if display_width(label + place) > room - 2 >= display_width(label):
-        place = ""
-    said = f" {shorten_end(label, room - 2 - display_width(place))}{place} "
+    kept = 4 if barred and reach == width else 2  # the bar of the network stands near the server's lane
+    label = printable(mark.label) + (f" [{where}]" if where and display_width(where) < reach // 2 else "")
+    *above, last = evenly_folded(label, room - kept, _LINES)
+    said = f" {last} "
     rest = max(room - display_width(said), 0)
-    shaft = signs.dash * (rest // 2) + said + signs.dash * (rest - rest // 2)
+    before = rest // 2 if rest >= kept else 0
+    shaft = signs.dash * before + said + signs.dash * (rest - before)
     drawn = tail + shaft + head if to_server else head + shaft + tail
     blank = " " * (width - reach)
-    return drawn + blank if to_server == mark.lost else blank + drawn
+    return [
+        *(_padded(" " * ((width - display_width(text)) // 2) + text, width) for text in above),
+        drawn + blank if to_server == mark.lost else blank + drawn,
+    ]
 
 
 def _silence(step: _Step, stall: Stall | None, columns: _Columns, signs: Signs, worded: bool) -> Iterator[str]:
