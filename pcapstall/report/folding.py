@@ -9,6 +9,8 @@ from typing import Final
 from pcapstall.report.to_table import GLUE, WITH_UNIT
 from pcapstall.report.untrusted import display_width, shorten_end
 
+KEPT_SPACE: Final = GLUE
+"""Stands for a space that no line may break at."""
 _BREAKS: Final = re.compile(r"(?<=[|,/:=&;])(?=[^\s/])|(?<=\w)(?=\.[a-z])")
 """Where a long word may be broken: between flags, parts of a path, a name and its value."""
 

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from pcapstall.core.times import format_span
-from pcapstall.report.folding import evenly_folded, folded
+from pcapstall.report.folding import KEPT_SPACE, evenly_folded, folded
 from pcapstall.report.pictures.palette import kind_of
 from pcapstall.report.pictures.time_axis import is_silence
 from pcapstall.report.pictures.waterfall import ASIDE, BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall
-from pcapstall.report.to_table import GLUE
 from pcapstall.report.untrusted import display_width, printable, shorten
 
 LEAST_WIDTH: Final = 60
@@ -199,7 +198,7 @@ def _arrow(mark: Mark, width: int, signs: Signs, barred: bool) -> list[str]:
     to_server = mark.toward == SERVER if mark.toward else mark.lane == CLIENT
     head = signs.lost if mark.lost else signs.right if to_server else signs.left
     tail = signs.call if mark.toward else ""
-    where = mark.place.removeprefix("frames ").removeprefix("frame ").replace(" ", GLUE)
+    where = mark.place.removeprefix("frames ").removeprefix("frame ").replace(" ", KEPT_SPACE)
     reach = width
     if mark.lost or tail:  # as far as its text needs, but never all the way
         needed = display_width(f"{printable(mark.label)} [{where}]") + 3 + len(tail)
