@@ -4,7 +4,6 @@ import contextlib
 import inspect
 import io
 import re
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,7 @@ def test_arguments() -> None:
     log = ROOT / "captures" / "stalled-client-hello" / "inbound.log"
     assert [log.label for log in pcapstall.analyze(LOST, logs=[f"in={log}"]).logs] == ["in"]
     assert len(list(pcapstall.analyze(str(RING[0]).replace("072731", "*")).flows)) == 13
-    assert {field.name for field in fields(report)} >= {field.name for field in fields(Report)}
+    assert type(report) is Report
 
 
 @pytest.mark.parametrize(

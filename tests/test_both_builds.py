@@ -50,7 +50,7 @@ def digests(folder: Path) -> dict[str, str]:
     for path in sorted(folder.iterdir()):
         analysis = analyse([str(path)], Options(all_flows=True))
         errors = [error.reason for error in analysis.unreadable]
-        text = json.dumps([errors, header(analysis), [flow_object(flow) for flow in analysis.flows]])
+        text = json.dumps([errors, header(analysis.report), [flow_object(flow) for flow in analysis.report.flows]])
         found[path.name] = hashlib.sha256(text.encode()).hexdigest()
     return found
 

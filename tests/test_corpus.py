@@ -57,7 +57,7 @@ def report(path: str) -> str:
     analysis = analyse([path], Options(all_flows=True))
     out = io.StringIO()
     if not analysis.unreadable:
-        render(analysis, out, "json", RenderOptions(all_flows=True))
+        render(analysis.report, out, "json", RenderOptions(all_flows=True))
     return out.getvalue()
 
 

@@ -19,7 +19,7 @@ VIEWS = {"client": "capture.pcap*", "server": "capture_server.pcap*"}
 def flagged(paths: Iterable[Path]) -> Iterator[tuple[Path, FlowReport]]:
     """The flows that a report shows without --all."""
     for path in paths:
-        for row in analyse([str(path)], Options()).flows:
+        for row in analyse([str(path)], Options()).report.flows:
             yield path, row
 
 
@@ -41,7 +41,7 @@ def outcome(row: FlowReport) -> str:
 def test_flagged_flows_of_real_captures_are_explained(corpus: Path) -> None:
     found: dict[tuple[str, str], list[int]] = {}
     paths = [*sorted(corpus.glob("*.pcap*")), *sorted(corpus.glob("broken/*.pcap*"))]
-    flows = sum(analyse([str(path)], Options()).totals.flows for path in paths)
+    flows = sum(analyse([str(path)], Options()).report.totals.flows for path in paths)
     for path, row in flagged(paths):
         verdict = f"{row.stalled or '-'} {outcome(row)} {row.cause} {row.reason} {row.confidence}"
         found.setdefault((path.name, verdict), []).append(row.id)

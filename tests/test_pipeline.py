@@ -64,7 +64,7 @@ def test_counts_add_up(tmp_path: Path) -> None:
         (3 * SECOND, ETHERNET[:12] + b"\x08\x06" + b"\0" * 28),
         (4 * SECOND, ETHERNET + b"\x45\0"),
     ]
-    report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True))
+    report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True)).report
     (capture,) = report.captures
     assert (capture.packets, capture.tcp_packets, capture.other_packets) == (5, 3, 1)
     assert sum(capture.malformed.values()) == 1
@@ -75,7 +75,7 @@ def test_counts_add_up(tmp_path: Path) -> None:
 
 
 def test_rows_can_be_read_twice(tmp_path: Path) -> None:
-    report = analyse([write(tmp_path / "a.pcap", handshake(SECOND))], Options(all_flows=True))
+    report = analyse([write(tmp_path / "a.pcap", handshake(SECOND))], Options(all_flows=True)).report
     assert list(report.flows) == list(report.flows)
     assert len(list(report.flows)) == 1
 
@@ -86,14 +86,14 @@ def test_a_silent_client_is_shown_and_a_healthy_flow_is_counted(tmp_path: Path) 
         (2 * SECOND + 1, tcp_packet(False, 9001, 1002, 0x11, port=40001)),
     ]
     packets = [*handshake(SECOND), *handshake(SECOND + 5, 40001), *closing, (9 * SECOND, ETHERNET + b"\0")]
-    report = analyse([write(tmp_path / "a.pcap", sorted(packets))])
+    report, tally, *_ = analyse([write(tmp_path / "a.pcap", sorted(packets))])
     (flow,) = report.flows
     assert (flow.stalled, flow.open_ns["ack_ch"]) == ("ack_ch", 8 * SECOND - 10_020_000)
     assert flow.flags == ["near_capture_end"]
     assert report.healthy.tls_outcomes == {"probe": 1}
     assert (report.totals.flows, report.totals.stalled) == (2, 1)
-    assert report.tally.flows == 2
-    assert report.tally.lengths("ack_ch", with_open=True).longest() == 8 * SECOND - 10_020_000
+    assert tally.flows == 2
+    assert tally.lengths("ack_ch", with_open=True).longest() == 8 * SECOND - 10_020_000
 
 
 def test_files_of_a_ring_are_one_capture_in_any_order(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_files_of_a_ring_are_one_capture_in_any_order(tmp_path: Path) -> None:
     late = [(20 * SECOND, tcp_packet(False, 9001, 1001, 0x11))]
     first = write(tmp_path / "ring0", packets)
     second = write(tmp_path / "ring1", late)
-    rows = [list(analyse(paths).flows) for paths in ([first, second], [second, first])]
+    rows = [list(analyse(paths).report.flows) for paths in ([first, second], [second, first])]
     assert rows[0] == rows[1]
     (flow,) = rows[0]
     assert flow.open_ns == {"ack_ch": 19 * SECOND - 10_020_000}
@@ -114,43 +114,43 @@ def test_nobody_watched_between_two_captures(tmp_path: Path) -> None:
     """An hour lies between the files: the flow that is open at the end of the first was not silent for an hour."""
     first = write(tmp_path / "a.pcap", [*handshake(SECOND), (5 * SECOND, ETHERNET + b"\0")])
     second = write(tmp_path / "b.pcap", handshake(3600 * SECOND, 40001))
-    flow = next(iter(analyse([first, second], Options(all_flows=True)).flows))
+    flow = next(iter(analyse([first, second], Options(all_flows=True)).report.flows))
     assert flow.open_ns == {"ack_ch": 4 * SECOND - 10_020_000}
 
 
 def test_a_clock_that_jumps_is_no_silence(tmp_path: Path) -> None:
     packets = [*handshake(SECOND), *handshake(1_400_000_000 * SECOND, 40001)]
-    report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True))
+    report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True)).report
     assert [flow.stalled for flow in report.flows] == [None, None]
     assert report.captures[0].trust == "clock_steps"
 
 
 def test_unreadable_files_are_told_and_the_others_read(tmp_path: Path) -> None:
     good = write(tmp_path / "a.pcap", handshake(SECOND))
-    report = analyse([good, str(tmp_path / "missing.pcap")])
-    assert [error.path for error in report.unreadable] == [str(tmp_path / "missing.pcap")]
+    report, _, unreadable, *_ = analyse([good, str(tmp_path / "missing.pcap")])
+    assert [error.path for error in unreadable] == [str(tmp_path / "missing.pcap")]
     assert [capture.file for capture in report.captures] == [good]
 
 
 def test_a_stop_reports_what_was_read(tmp_path: Path) -> None:
     stop = Stop()
     stop.throw()
-    report = analyse([write(tmp_path / "a.pcap", handshake(SECOND))], stop=stop)
+    report = analyse([write(tmp_path / "a.pcap", handshake(SECOND))], stop=stop).report
     assert report.totals.flows <= 1
 
 
 def test_malformed_reasons_of_two_files_stay_apart(tmp_path: Path) -> None:
     first = write(tmp_path / "a.pcap", [(SECOND, ETHERNET + b"\x45\0")])
     second = write(tmp_path / "b.pcap", handshake(2 * SECOND))
-    report = analyse([first, second])
+    report = analyse([first, second]).report
     assert [sum(capture.malformed.values()) for capture in report.captures] == [1, 0]
     assert [capture.tcp_packets for capture in report.captures] == [0, 3]
 
 
 @pytest.mark.parametrize("name", ["zeek--hrr.pcap", "ndpi--webex.pcap", "pcapplusplus--pcapng-example.pcapng.zst"])
 def test_totals_of_real_captures_add_up(corpus: Path, name: str) -> None:
-    everything = analyse([str(corpus / name)], Options(all_flows=True))
-    some = analyse([str(corpus / name)])
+    everything, all_lengths, *_ = analyse([str(corpus / name)], Options(all_flows=True))
+    some, some_lengths, *_ = analyse([str(corpus / name)])
     rows = list(everything.flows)
     for capture in everything.captures:
         assert capture.packets == capture.tcp_packets + capture.other_packets + sum(capture.malformed.values())
@@ -161,8 +161,8 @@ def test_totals_of_real_captures_add_up(corpus: Path, name: str) -> None:
     for interval in ("syn_synack", "ack_ch", "ch_sh"):
         kept = [row for row in rows if (row.stalled, row.cause) != (interval, "capture")]
         lengths = sorted(ns for row in kept if (ns := row.intervals_ns[interval]) is not None)
-        for report in (everything, some):
-            assert sorted(report.tally.lengths(interval).values()) == lengths
+        for tally in (all_lengths, some_lengths):
+            assert sorted(tally.lengths(interval).values()) == lengths
 
 
 def flood(tries: int, ports: int, apart_ns: int) -> list[tuple[int, bytes]]:
@@ -176,7 +176,7 @@ def flood(tries: int, ports: int, apart_ns: int) -> list[tuple[int, bytes]]:
 
 def text(analysis: Analysis) -> str:
     out = io.StringIO()
-    render(analysis, out, "table", RenderOptions(width=None, color=False))
+    render(analysis.report, out, "table", RenderOptions(width=None, color=False))
     return out.getvalue()
 
 
@@ -190,12 +190,12 @@ def test_a_flood_of_syns_is_counted_and_not_kept(tmp_path: Path) -> None:
     analysis = analyse([path], Options(max_flows=500), progress=progress)
     assert max(live) - min(live) < 600
     assert len(live) > 5
-    assert (analysis.totals.flows, analysis.totals.failed) == (30_001, 0)
-    assert sum(analysis.totals.capture_points.values()) == 30_001
-    closed = int(analysis.warnings[0].split()[0])
-    assert analysis.warnings == [f"{closed} flows were closed early to stay within --max-flows 500"]
+    assert (analysis.report.totals.flows, analysis.report.totals.failed) == (30_001, 0)
+    assert sum(analysis.report.totals.capture_points.values()) == 30_001
+    closed = int(analysis.report.warnings[0].split()[0])
+    assert analysis.report.warnings == [f"{closed} flows were closed early to stay within --max-flows 500"]
     assert 29_000 < closed < 30_001
-    assert f"Warning: {analysis.warnings[0]}\n" in text(analysis)
+    assert f"Warning: {analysis.report.warnings[0]}\n" in text(analysis)
 
 
 def test_flows_that_ended_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +215,7 @@ def test_flows_that_ended_leave_nothing_behind(tmp_path: Path, monkeypatch: pyte
 
     gc.collect()
     analysis = analyse([str(tmp_path / "a.pcap")], progress=progress)
-    assert analysis.totals.flows == 3000
+    assert analysis.report.totals.flows == 3000
     assert len(live) == 8
     live = [counts - live[0] for counts in live]  # without what other tests have left
     assert 0 < live[-1]["Flow"] < 400
@@ -232,10 +232,11 @@ def test_too_many_failed_flows_are_counted_and_not_shown(tmp_path: Path, monkeyp
     monkeypatch.setattr(module, "Collector", small)
     path = write(tmp_path / "a.pcap", flood(4, 1000, 1000))
     analysis = analyse([path], Options())
-    assert (analysis.totals.flows, analysis.totals.failed, analysis.totals.stalled) == (1000, 1000, 1000)
-    assert len(list(analysis.flows)) == 100
-    assert analysis.healthy.flows == 0
-    assert analysis.warnings == ["900 more flows are counted but not shown: there are too many"]
+    totals = analysis.report.totals
+    assert (totals.flows, totals.failed, totals.stalled) == (1000, 1000, 1000)
+    assert len(list(analysis.report.flows)) == 100
+    assert analysis.report.healthy.flows == 0
+    assert analysis.report.warnings == ["900 more flows are counted but not shown: there are too many"]
     assert text(analysis).startswith("1000 of 1000 flows stalled")
 
 
@@ -245,16 +246,15 @@ def test_flows_that_logs_may_be_about_are_counted_and_let_go(tmp_path: Path) -> 
     log.write_text("1970-01-01T00:00:41Z of 10.0.0.1:50000\n1970-01-01T00:00:01Z of 10.0.0.1:400\n")
     path = write(tmp_path / "a.pcap", flood(1, 10_000, 1000) + handshake(40 * SECOND, 50_000))
     without, made = (analyse([path], Options(max_flows=500, logs=logs)) for logs in ([], [GivenFile(str(log), None)]))
-    assert (made.warnings, made.healthy, made.totals) == (without.warnings, without.healthy, without.totals)
-    assert made.findings is not None
-    assert without.findings is not None
+    told, silent = made.report, without.report
+    assert (told.warnings, told.healthy, told.totals) == (silent.warnings, silent.healthy, silent.totals)
     assert len(made.findings._candidates) == len(without.findings._candidates) < 600
-    assert [flow.id for flow in made.flows] == [flow.id for flow in without.flows]
-    assert made.logs[0].about_flows == 2
+    assert [flow.id for flow in told.flows] == [flow.id for flow in silent.flows]
+    assert told.logs[0].about_flows == 2
 
 
 def test_within_bounds_nothing_is_said(tmp_path: Path) -> None:
-    assert analyse([write(tmp_path / "a.pcap", handshake(SECOND))], Options()).warnings == []
+    assert analyse([write(tmp_path / "a.pcap", handshake(SECOND))], Options()).report.warnings == []
 
 
 @pytest.mark.parametrize("wrong", [-(10**18), 3 * 10**17])
@@ -263,14 +263,14 @@ def test_one_wrong_stamp_ends_no_watch(tmp_path: Path, wrong: int) -> None:
     packets = handshake(2 * 10**18) + handshake(2 * 10**18 + SECOND, 40001)
     packets.append((2 * 10**18 + 2 * SECOND + wrong, tcp_packet(True, 1001, 9001, 0x10, port=40001)))
     packets += handshake(2 * 10**18 + 60 * SECOND, 40002)
-    report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True))
+    report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True)).report
     first = next(iter(report.flows))
     assert (first.stalled, first.open_ns["ack_ch"] // SECOND) == ("ack_ch", 60)
 
 
 def test_where_the_clock_jumped_for_good_nobody_watched(tmp_path: Path) -> None:
     packets = handshake(SECOND) + handshake(SECOND + 20 * SECOND, 40001) + handshake(90_000 * SECOND, 40002)
-    report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True))
+    report = analyse([write(tmp_path / "a.pcap", packets)], Options(all_flows=True)).report
     first = next(iter(report.flows))
     assert first.open_ns["ack_ch"] // SECOND == 20
 
@@ -324,7 +324,7 @@ def test_a_live_capture_goes_on_until_its_pipe_ends(tmp_path: Path, age_ns: int,
 
     feeder = threading.Thread(target=feed)
     feeder.start()
-    report = analyse([str(fifo)], Options(parse_thresholds(["300ms"])))
+    report = analyse([str(fifo)], Options(parse_thresholds(["300ms"]))).report
     feeder.join()
     assert report.totals.stalled == stalled
     if stalled:
@@ -368,7 +368,7 @@ def test_what_cannot_be_read_between_two_hosts_may_be_what_is_missing(tmp_path: 
     for at, seq, ack, flags in ((4, 1001, 9001, 0x10), (5, 1001, 9001, 0x11)):
         packets.append((at * SECOND, tcp_packet(True, seq, ack, flags)))
     packets.append((5 * SECOND + 10_000_000, tcp_packet(False, 9001, 1002, 0x11)))
-    report = analyse([write(tmp_path / "a.pcap", packets)], Options(at="client"))
+    report = analyse([write(tmp_path / "a.pcap", packets)], Options(at="client")).report
     (capture,) = report.captures
     lacks = "1 fragment of a packet lacks its other parts, which are not in the capture: they were not read"
     assert capture.warnings == ([] if what == "malformed" else [lacks])

@@ -78,20 +78,20 @@ def report(paths: Sequence[str]) -> Analysis:
 
 
 def flows(analysis: Analysis) -> list[dict[str, Any]]:
-    return [flow_object(flow) for flow in analysis.flows]
+    return [flow_object(flow) for flow in analysis.report.flows]
 
 
 def check(analysis: Analysis) -> None:
     """What holds of every report, whatever was read."""
     packets = 0
-    for capture in analysis.captures:
+    for capture in analysis.report.captures:
         assert capture.packets == capture.tcp_packets + capture.other_packets + sum(capture.malformed.values())
         packets += capture.tcp_packets
     found = flows(analysis)
-    assert analysis.totals.flows == len(found)
+    assert analysis.report.totals.flows == len(found)
     assert sum(flow["counts"]["packets"] for flow in found) == packets
     assert [flow["id"] for flow in found] == list(range(1, len(found) + 1))
-    assert header(analysis)["schema"] == 1
+    assert header(analysis.report)["schema"] == 1
     for flow in found:
         for name, parts in flow["parts_ns"].items():
             whole = flow["intervals_ns"][name]
@@ -100,8 +100,8 @@ def check(analysis: Analysis) -> None:
             assert sum(parts.values()) == whole, name
             assert whole < 0 or min(parts.values()) >= 0, name
         for event in filter(None, flow["events"].values()):
-            assert int(event["ns"]) - analysis.t0_ns == event["rel_ns"]
-            assert 1 <= event["frame"] <= analysis.captures[event["file"]].packets
+            assert int(event["ns"]) - analysis.report.t0_ns == event["rel_ns"]
+            assert 1 <= event["frame"] <= analysis.report.captures[event["file"]].packets
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -140,7 +140,8 @@ class TestSplitting:
         with written(*(head + b"".join(records[begin:end]) for begin, end in bounds)) as parts:
             analysis = report([parts[number] for number in order])
             check(analysis)
-            assert [Path(capture.file).name for capture in analysis.captures] == [Path(part).name for part in parts]
+            captures = analysis.report.captures
+            assert [Path(capture.file).name for capture in captures] == [Path(part).name for part in parts]
             got = self.renumbered(flows(analysis), [begin for begin, _ in bounds])
         assert got == expected
 
@@ -184,7 +185,7 @@ class TestTruncation:
         with written(whole[:size]) as paths:
             analysis = report(paths)
         check(analysis)
-        (capture,) = analysis.captures
+        (capture,) = analysis.report.captures
         kept = capture.packets
         assert len(head) + sum(map(len, records[:kept])) <= size
         assert size < len(head) + sum(map(len, records[: kept + 1])) or kept == len(records)
@@ -258,7 +259,7 @@ class TestDamage:
         begun = time.monotonic()
         with written(self.flipped(path.read_bytes(), places)) as paths:
             analysis = report(paths)
-        assert len(analysis.unreadable) + len(analysis.captures) == 1
+        assert len(analysis.unreadable) + len(analysis.report.captures) == 1
         check(analysis)
         assert time.monotonic() - begun < PATIENCE_S
 
@@ -275,4 +276,4 @@ class TestDamage:
         with written(head + b"".join(records)) as paths:
             analysis = report(paths)
         check(analysis)
-        assert analysis.captures[0].packets == len(records)
+        assert analysis.report.captures[0].packets == len(records)

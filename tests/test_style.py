@@ -62,6 +62,12 @@ def test_the_check_sees_broad_handlers(clause: str) -> None:
     assert broad_handlers(f"try:\n    f()\n{clause}\n    g()\n    raise\n") == []
 
 
+@pytest.mark.parametrize("path", modules(), ids=name)
+def test_a_record_that_nobody_changes_is_a_named_tuple(path: Path) -> None:
+    """Making a frozen dataclass takes half a millisecond of every start, five times as long as a named tuple."""
+    assert "@dataclass(frozen" not in path.read_text(encoding="utf-8")
+
+
 def test_tracked_text_holds_no_path_of_a_machine() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")

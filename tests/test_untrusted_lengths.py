@@ -38,26 +38,26 @@ def test_a_step_that_ends_before_it_begins_is_in_no_percentile(in_syn: bool, kep
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*/capture*.pcap*")), ids=lambda path: f"{path.parent.name}")
 def test_the_scan_counts_the_lengths_that_rows_do(path: Path, options: Options) -> None:
     """What `report` judges conditions by, and `summary` its groups."""
-    report = analyse([str(path)], options)
+    analysis = analyse([str(path)], options)
     rows = Tally()
-    for row in analyse([str(path)], Options(all_flows=True)).flows:
+    for row in analyse([str(path)], Options(all_flows=True)).report.flows:
         rows.add(row)
-    assert report.tally.untrusted == rows.untrusted
+    assert analysis.tally.untrusted == rows.untrusted
     for name in NAMES:
         for with_open in (False, True):
-            counted, known = (sorted(tally.lengths(name, with_open).values()) for tally in (report.tally, rows))
+            counted, known = (sorted(tally.lengths(name, with_open).values()) for tally in (analysis.tally, rows))
             assert counted == known
 
 
 def test_a_condition_does_not_count_what_the_captures_clock_made() -> None:
-    report = analyse([str(CAPTURES / "clock-set/capture.pcap")])
-    assert report.tally.untrusted == {"ack_ch": 1, "ch_sh": 1}
-    (result,) = FailConditions(["ack_ch.max > 5s"]).results(report.tally)
+    tally = analyse([str(CAPTURES / "clock-set/capture.pcap")]).tally
+    assert tally.untrusted == {"ack_ch": 1, "ch_sh": 1}
+    (result,) = FailConditions(["ack_ch.max > 5s"]).results(tally)
     assert (result.holds, result.detail) == (False, "ack_ch.max is 2.5 s over 4 flows")
 
 
 def test_a_step_of_the_clock_that_stalls_show_is_told_of_the_capture() -> None:
-    report = analyse([str(CAPTURES / "clock-set/capture.pcap"), str(CAPTURES / "late-banner/capture.pcap")])
+    report = analyse([str(CAPTURES / "clock-set/capture.pcap"), str(CAPTURES / "late-banner/capture.pcap")]).report
     trust = {Path(capture.file).parent.name: capture.trust for capture in report.captures}
     assert trust == {"clock-set": "clock_steps", "late-banner": "trustworthy"}
     doubts = [line for line in what_was_read(report) if "with care" in line]

@@ -113,7 +113,7 @@ def command(
         work.names = names
         analysis = read(tuple(names), how, work.extract)
     unreadable = [InputError(names.get(error.path, error.path), error.reason) for error in analysis.unreadable]
-    if not analysis.captures:
+    if not analysis.report.captures:
         end_if_stopped(stop, unreadable)
     for error in unreadable:
         destination.complain(error)

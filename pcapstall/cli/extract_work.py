@@ -51,7 +51,7 @@ class Work:
         """Pick and write the flows, and what belongs to them."""
         from pcapstall.pipeline.extract_run import Surroundings, Wanted, make
 
-        if not analysis.captures:
+        if not analysis.report.captures:
             return
         target = self._target
         can_be_read = target.capture != destination.STDOUT
@@ -67,7 +67,7 @@ class Work:
                 self._remove(target.folder, is_new)
             raise
         if made is not None:
-            total = sum(capture.packets for capture in analysis.captures)
+            total = sum(capture.packets for capture in analysis.report.captures)
             self._say(list(self._lines(made, total)))
 
     @contextmanager

@@ -78,8 +78,8 @@ def command(
         from pcapstall.pipeline.pictures import whole
         from pcapstall.pipeline.timeline import timeline_of
 
-        if selector is not None and analysis.captures:
-            flows = filter(keep, analysis.flows) if keep is not None else analysis.flows
+        if selector is not None and analysis.report.captures:
+            flows = filter(keep, analysis.report.flows) if keep is not None else analysis.report.flows
             made.append(whole(timeline_of(analysis, the_only_one(flows, selector), captures, False, stop)))
 
     analysis = read(
@@ -95,13 +95,13 @@ def command(
     )
     for error in analysis.unreadable:
         destination.complain(error)
-    if analysis.captures:
+    if analysis.report.captures:
         stages("drawing")
         if made:
             drawing = to_picture.of_flow(made[0])
         else:
             chosen = select(analysis, keep, FailConditions(()), False, filter_text)
-            drawing = to_picture.of_report(chosen)
+            drawing = to_picture.of_report(chosen.report)
         data = to_picture.encoded(drawing, name)
         with destination.opened_for_bytes(output or destination.STDOUT) as out:
             out.write(data)

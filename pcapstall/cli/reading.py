@@ -53,7 +53,7 @@ def read(
     if analysis.alone and (wanted.jobs > 1 or wanted.engine == DASK):
         asked = "--engine dask" if wanted.engine == DASK else f"--jobs {wanted.jobs}"
         destination.say(f"{asked}: one process did it, for {analysis.alone}")
-    if not analysis.captures:
+    if not analysis.report.captures:
         end_if_stopped(stop, analysis.unreadable)
     _latest[:] = [analysis]
     return analysis

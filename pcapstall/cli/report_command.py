@@ -113,19 +113,19 @@ def command(
     analysis = select(analysis, keep, conditions, everything, filter_text)
     for error in analysis.unreadable:
         destination.complain(error)
-    if analysis.captures:
+    if analysis.report.captures:
         explained = None
-        if row is not None and analysis.findings is not None:
-            explained = explanation.explanation_of(analysis, row, analysis.findings.explain)
+        if row is not None:
+            explained = explanation.explanation_of(analysis.report, row, analysis.findings.explain)
         stages("writing")
         with destination.opened(output) as out:
             look = terminal.look_of(out, all_flows)
             if explained is None:
-                render(analysis, out, wanted, look)
+                render(analysis.report, out, wanted, look)
             else:
                 explanation.render_explanation(explained, out, wanted, look)
         if explained is None and (wanted == "table" or output is not None):
-            _close(analysis.totals, output)
+            _close(analysis.report.totals, output)
     return exit_code(conditions.results(analysis.tally), analysis.unreadable)
 
 

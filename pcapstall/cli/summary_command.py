@@ -74,11 +74,11 @@ def command(
     rows = rows_of(tallies)
     for error in analysis.unreadable:
         destination.complain(error)
-    for doubt in what_was_read(analysis)[1:]:
+    for doubt in what_was_read(analysis.report)[1:]:
         destination.say(doubt)
-    if filter_text is not None and not rows and analysis.captures:
-        destination.say(f"none of {analysis.totals.flows} flows matches the filter {filter_text}")
-    if analysis.captures:
+    if filter_text is not None and not rows and analysis.report.captures:
+        destination.say(f"none of {analysis.report.totals.flows} flows matches the filter {filter_text}")
+    if analysis.report.captures:
         stages("writing")
         with destination.opened(output) as out:
             render_summary(rows, by, out, wanted, terminal.look_of(out))
@@ -90,7 +90,7 @@ def _counted(
     analysis: Analysis, keep: Callable[[FlowReport], bool] | None, conditions: FailConditions, tally: Tally
 ) -> Iterator[FlowReport]:
     """The flows for which ``keep`` holds, each shown to ``conditions`` and added to ``tally`` as it passes."""
-    for flow in analysis.flows:
+    for flow in analysis.report.flows:
         if keep is None or keep(flow):
             conditions.add(flow)
             tally.add(flow)

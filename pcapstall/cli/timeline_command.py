@@ -70,9 +70,11 @@ def command(
     def make(analysis: Analysis, stop: Stop) -> None:
         from pcapstall.pipeline.timeline import timeline_of
 
-        if analysis.captures:
+        if analysis.report.captures:
             stages("putting the timeline together")
-            made.append(timeline_of(analysis, the_only_one(analysis.flows, selector), captures, everything, stop))
+            made.append(
+                timeline_of(analysis, the_only_one(analysis.report.flows, selector), captures, everything, stop)
+            )
 
     how = how._replace(all_flows=True, straces=given.straces, logs=given.logs)
     analysis = read(captures, how._replace(straces_later=not asks_for_verdicts(selector)), make)

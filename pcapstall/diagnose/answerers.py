@@ -4,10 +4,9 @@ Servers of very different networks are not all near, nor the same number of rout
 soon and with the same TTL, a "server" is whoever answers there. What that means for a verdict is not decided here.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import ip_address
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.diagnose.capture_point import is_fresh
 from pcapstall.diagnose.knowledge import Knowledge, client_address, server_address
@@ -22,8 +21,7 @@ _MOST_PERCENT: Final = 75
 """So many of the client's servers must be among those: it asks for every server, or nearly."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answerer:
+class Answerer(NamedTuple):
     """One host that answers for many servers."""
 
     servers: int

@@ -31,7 +31,7 @@ from pcapstall.diagnose.tls_ports import TLS_PORTS
 from pcapstall.diagnose.unseen import goes_back, misses_first_copies
 from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
 from pcapstall.flows.flow import FLAG_NOTES_CUT, FLAG_TLS_DUE, Flow
-from pcapstall.wire.preamble import SERVER_FIRST_PORTS
+from pcapstall.wire.preamble_names import SERVER_FIRST_PORTS
 from pcapstall.wire.tls_reader import NEVER
 from pcapstall.wire.unread import Unread
 

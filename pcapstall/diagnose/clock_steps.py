@@ -5,10 +5,9 @@ capture was taken at it, or when the other side says so too. Nothing is conclude
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.diagnose.clocks import Clocks
 from pcapstall.diagnose.histories import Histories
@@ -28,8 +27,7 @@ Rates = Callable[[bool, tuple[Seg, ...]], int | None]
 """Ticks a second of a side's timestamps, the steps that lead to some segments left out; None when unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lapse:
+class Lapse(NamedTuple):
     """Two segments of one side in a row, between which more time went by at the capture than at their sender."""
 
     before: Seg
@@ -43,8 +41,7 @@ class Lapse:
         return self.after.tsval - self.before.tsval & 0xFFFF_FFFF
 
 
-@dataclass(frozen=True, slots=True)
-class HostClocks:
+class HostClocks(NamedTuple):
     """What the hosts' clocks say of a time."""
 
     lapses: tuple[Lapse, ...]

@@ -3,7 +3,7 @@
 The only place where rules are run. What they are is in `rules.table`.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules.answered_for import as_far_as_seen
@@ -12,8 +12,7 @@ from pcapstall.diagnose.rules.table import BY_CAPTURE, RULES_OF
 from pcapstall.diagnose.verdict import LOW, UNKNOWN, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(NamedTuple):
     """One rule that was tried."""
 
     rule: str
@@ -29,7 +28,7 @@ def diagnose(case: Case) -> Verdict | None:
         return None
     for rule in RULES_OF[stage]:
         judgement = rule.judge(case)
-        if isinstance(judgement, Verdict):
+        if not isinstance(judgement, str):
             return as_far_as_seen(case, judgement)
     return _unexplained(case)
 
@@ -38,7 +37,7 @@ def made_by_capture(case: Case) -> str | None:
     """The reason of a stall that is the capture's own making, as `diagnose` says, in less time; None for any other."""
     for rule in BY_CAPTURE:
         judgement = rule.judge(case)
-        if isinstance(judgement, Verdict):
+        if not isinstance(judgement, str):
             return judgement.reason
     return None
 
@@ -49,10 +48,10 @@ def explain(case: Case) -> list[Tried]:
     tried: list[Tried] = []
     for rule in RULES_OF[stage] if stage is not None else ():
         judgement = rule.judge(case)
-        if isinstance(judgement, Verdict):
-            tried.append(Tried(rule.name, True, as_far_as_seen(case, judgement).sentence))
-        else:
+        if isinstance(judgement, str):
             tried.append(Tried(rule.name, False, judgement))
+        else:
+            tried.append(Tried(rule.name, True, as_far_as_seen(case, judgement).sentence))
     return tried
 
 

@@ -3,8 +3,7 @@
 Only where to ask; nothing is worked out here.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.diagnose.answerers import Answerers
 from pcapstall.diagnose.clock_steps import Steps
@@ -19,8 +18,7 @@ NO_STEPS: Final = Steps()
 _NONE_KEPT: Final = Histories()
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What is the same for all flows of a report."""
 
     knowledge: Knowledge

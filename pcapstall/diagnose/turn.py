@@ -4,7 +4,6 @@ The same question stands behind a late ClientHello, ServerHello or Finished; the
 nothing was sent before. What is made of it is for the rules.
 """
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from pcapstall.diagnose.case import Case
@@ -27,8 +26,7 @@ FIRST_RETRY_NS: Final = 200_000_000
 """The least retransmission timeout of Linux; it doubles each time. RFC 6298 asks for a second."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """One side's turn, as seen from here."""
 
     from_client: bool
@@ -40,8 +38,7 @@ class Turn:
     """The segment that ended it; None when it never came, or was not noted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(NamedTuple):
     """What is known of one turn."""
 
     kind: str

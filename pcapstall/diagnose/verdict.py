@@ -4,8 +4,10 @@ Plain frozen values. The rules beside this module make them and the report shows
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from pcapstall.diagnose.process.scene import Traced
 
 # cause, and the names of parts
 NETWORK: Final = "network"
@@ -54,13 +56,14 @@ def at_most(confidence: str, cap: str) -> str:
     return confidence if RANK[confidence] <= RANK[cap] else cap
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """One sentence that a verdict rests on."""
 
     text: str
     refs: tuple[int, ...] = ()
     """The frames that show it (core.frames)."""
+    lines: tuple[str, ...] = ()
+    """The lines of a strace that do: ``client.strace:66``."""
 
 
 def within(confidence: str, caps: Iterable[tuple[str, str]]) -> tuple[str, list[str]]:
@@ -76,8 +79,7 @@ def within(confidence: str, caps: Iterable[tuple[str, str]]) -> tuple[str, list[
 FactT = TypeVar("FactT", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion(Generic[FactT]):
+class Conclusion(NamedTuple, Generic[FactT]):
     """What is concluded about one connection, from one capture or from one at each end."""
 
     cause: str
@@ -88,10 +90,12 @@ class Conclusion(Generic[FactT]):
     evidence: Sequence[FactT] = ()
     would_settle: str = ""
     """What would make it certain; empty when it is."""
-    parts: Mapping[str, int] = field(default_factory=dict)
+    parts: Mapping[str, int] = {}
     """What the stalled interval is made of; they add up to it. Empty when nothing stalled, or cannot be told."""
     named_side: str | None = None
     """The side, where the cause alone does not name it; empty for both or none."""
+    traced: "Traced | None" = None
+    """What a strace shows besides; None where none had a part in it."""
 
     @property
     def side(self) -> str | None:
@@ -99,6 +103,5 @@ class Conclusion(Generic[FactT]):
         return (self.named_side or None) if self.named_side is not None else SIDES[self.cause]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict(Conclusion[Fact]):
-    """The conclusion about one flow of one capture."""
+Verdict = Conclusion[Fact]
+"""The conclusion about one flow of one capture."""

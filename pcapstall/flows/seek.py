@@ -1,6 +1,6 @@
 """Where TLS begins in a stream that begins with something else: greetings, proxy headers, STARTTLS.
 
-Looks at the kept first bytes of a half-flow; what the bytes of each protocol are is known to `wire.preamble`.
+Looks at the kept first bytes of a half-flow; what the bytes of each protocol are is known to `wire`.
 """
 
 from typing import Final
@@ -16,10 +16,7 @@ from pcapstall.wire.preamble import (
     NOT_TLS,
     find_client_hello,
     name_answer,
-    name_preamble,
-    server_owes,
     server_tls_start,
-    tls_due,
 )
 
 PREFIX_MAX: Final = 16 * 1024
@@ -56,6 +53,8 @@ def _find_hello(half: HalfFlow, head: StreamHead) -> i64:
     if server_head is not None:
         greeting = server_head.prefix
     if at > 0 or len(greeting) > 0:
+        from pcapstall.wire.preamble_names import name_preamble  # few connections begin with anything but TLS
+
         half.flow.rare().preamble = name_preamble(head.prefix[:at], greeting)
     return at
 
@@ -94,6 +93,8 @@ def note_talk(flow: Flow) -> None:
         return
     if flow.ack_ref == 0 or len(client) + len(server) == 0:
         return
+    from pcapstall.wire.preamble_names import name_preamble, server_owes, tls_due  # as above
+
     key = flow.answer_key
     if flow.opener_is_client:
         key = flow.key

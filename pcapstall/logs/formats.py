@@ -6,7 +6,7 @@ Only where a stamp stands in a line is looked at here; what it says is read in `
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.logs import stamps
 from pcapstall.logs.stamps import Parser, Stamp
@@ -16,8 +16,7 @@ REACH: Final = 200
 _FIELD_REACH: Final = 16 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """One way to stamp a line."""
 
     name: str

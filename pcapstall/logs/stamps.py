@@ -6,10 +6,9 @@ since some start. What is missing is found by `match`; which format a file has i
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 # What a stamp lacks.
 ABSOLUTE: Final = 1
@@ -35,8 +34,7 @@ SECOND: Final = 1_000_000_000
 DAY: Final = 86_400 * SECOND
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """A stamp as it is printed."""
 
     kind: int

@@ -4,8 +4,7 @@ Which calls are told, and in which words, is in the modules beside.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.core.times import format_span
 from pcapstall.match.matching import Match, Matching
@@ -17,8 +16,7 @@ LONG_NS: Final = 100_000_000
 """A call that takes longer has its length told."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndTrace:
+class EndTrace(NamedTuple):
     """One end of the flow in one strace."""
 
     name: str

@@ -5,9 +5,8 @@ offsets; the offset that most of them allow is the log's.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.logs.stamps import ABSOLUTE, BASE_YEAR, DAY, ELAPSED, NAIVE, SECOND, TIME_OF_DAY, YEARLESS, Stamp
 from pcapstall.match.offset import QUARTER_NS, nearest
@@ -31,8 +30,7 @@ BY_WRITES: Final = "writes"
 NOTHING: Final = "nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """A line and the life of the flow that it names."""
 
     stamp: Stamp
@@ -40,8 +38,7 @@ class Anchor:
     last_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class LogClock:
+class LogClock(NamedTuple):
     """What to add to a log's stamps to have the capture's time."""
 
     kind: int

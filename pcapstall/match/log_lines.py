@@ -8,8 +8,7 @@ about the only flow of that client that was open then.
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.core.endpoints import fold, format_address
 from pcapstall.logs.endpoints import Endpoint, addresses_in, endpoints_in
@@ -40,8 +39,7 @@ KnownAs = tuple[int, bool, Endpoint]
 """A flow's id, and the endpoint that a process at one of its ends knows as its client, or not, as its server."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A line that is about a flow."""
 
     file: LogFile
@@ -248,7 +246,7 @@ def clock_of(file: LogFile, lives: Lives, strace: Offset | None, host: str = "")
     if abs(clock.residual_ns - strace.skew_ns) > (clock.error_ns or AROUND_NS) and kind == ABSOLUTE and clock.lines:
         return clock  # they are not of one clock, whatever their labels say
     if kind == ABSOLUTE:
-        return replace(clock, offset_ns=strace.skew_ns, error_ns=strace.slack_ns, source=BY_STRACE, host=host)
+        return clock._replace(offset_ns=strace.skew_ns, error_ns=strace.slack_ns, source=BY_STRACE, host=host)
     return clock
 
 

@@ -5,7 +5,6 @@ a log that counts from its start gets that start.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from pcapstall.logs.lines import LogFile, LogLine
@@ -57,8 +56,7 @@ def clock_by_writes(
         delays.sort()
         least, middle = delays[0], delays[len(delays) // 2]
         own = max(middle - least, _LEAST_NS if len(delays) == 1 else 0)
-        return replace(
-            clock,
+        return clock._replace(
             offset_ns=least + offset.skew_ns,
             error_ns=own + offset.slack_ns,
             source=BY_WRITES,
@@ -72,8 +70,7 @@ def clock_by_writes(
     prompt = sum(-_LEAST_NS <= delay - zone <= _LATE_NS for delay in delays)
     if prompt * 2 < len(delays):
         return clock
-    return replace(
-        clock,
+    return clock._replace(
         offset_ns=zone + offset.skew_ns,
         error_ns=offset.slack_ns,
         zone_ns=None if clock.kind == ABSOLUTE else -zone,

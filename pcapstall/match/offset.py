@@ -5,8 +5,7 @@ after the handshake. Each pair bounds the offset on one side; bounds that contra
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.match.ends import End
 from pcapstall.strace.leader import EPOCH, TIME_OF_DAY
@@ -20,8 +19,7 @@ _SLACK_NS: Final = 2_000
 """Both sides print microseconds, cut off or rounded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """The offset is at most (``upper``), or at least, so much."""
 
     upper: bool
@@ -32,8 +30,7 @@ class Bound:
     """The frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offset:
+class Offset(NamedTuple):
     """What to add to a strace's times to have the capture's."""
 
     ns: int

@@ -4,8 +4,7 @@ Which packet is which event is known from the flow; what is made of it is words.
 """
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.core.seq import to_offset
 from pcapstall.core.times import format_span
@@ -42,8 +41,7 @@ _MESSAGES: Final = ("ClientHello", "second ClientHello", "ServerHello")
 _FLAGS: Final = ((SYN, "SYN"), (FIN, "FIN"), (RST, "RST"), (PSH, "PSH"), (ACK, "ACK"))
 
 
-@dataclass(frozen=True, slots=True)
-class Packet:
+class Packet(NamedTuple):
     """One TCP segment of the flow, as it was captured."""
 
     ns: int

@@ -5,7 +5,6 @@ collector is off: nothing in the flows' state makes cycles that die young.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pcapstall
@@ -74,17 +73,17 @@ class Options(NamedTuple):
     """Address of the Dask scheduler; empty for a cluster of this host's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis(Report):
+class Analysis(NamedTuple):
     """A report, and what a command needs besides."""
 
-    tally: Tally = field(default_factory=Tally)
+    report: Report
+    tally: Tally
     """All flows, for conditions."""
-    unreadable: Sequence[InputError] = ()
+    unreadable: Sequence[InputError]
     """The files that could not be read, each with the reason."""
-    findings: Findings | None = None
+    findings: Findings
     """The shown flows as they were followed, by row."""
-    alone: str = ""
+    alone: str
     """Why one process did what several were to do; empty when that is not so."""
 
 
@@ -174,7 +173,7 @@ def _put_together(
     everything.absorb(collector.beyond)
     everything.absorb(shown)
     tally = as_tally(everything, findings.capture_points())
-    return Analysis(
+    report = Report(
         version=pcapstall.__version__,
         t0_ns=t0_ns,
         thresholds_ns=options.thresholds_ns,
@@ -184,13 +183,11 @@ def _put_together(
         healthy=NOTHING_LEFT_OUT if options.all_flows else summary_of_counted(collector.counted),
         totals=tally.totals(),
         warnings=[*cut, *missing, *notices, *bounds_reached(limits, collector)],
-        tally=tally,
-        unreadable=[*files.failed, *(straces.unreadable if straces else ()), *(logs.unreadable if logs else ())],
-        findings=findings,
         logs=logs.reports() if logs is not None else [],
         spread=collector.dots.spread() if collector.dots is not None else None,
-        alone=alone,
     )
+    unreadable = [*files.failed, *(straces.unreadable if straces else ()), *(logs.unreadable if logs else ())]
+    return Analysis(report, tally, unreadable, findings, alone)
 
 
 def _capture_reports(files: Files, collector: Collector) -> list[CaptureReport]:

@@ -5,7 +5,6 @@ The command line does not come here: it goes on where one of several files canno
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from pcapstall.core.errors import UsageError
 from pcapstall.flows.kept import MAX_FLOWS
@@ -49,4 +48,4 @@ def analyze(
     for error in analysis.unreadable:
         raise error
     chosen = select(analysis, keep, FailConditions(()), True, filter_text)
-    return replace(chosen, flows=list(chosen.flows))
+    return chosen.report._replace(flows=list(chosen.report.flows))

@@ -5,7 +5,7 @@ Which of the two a file is, is told by its first byte, packed or not. What becam
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from pcapstall.capture.captures import Captures
@@ -34,16 +34,14 @@ def read_side(
 
     ``name`` is a capture, a pattern of captures, or a report as JSON; InputError when it cannot be read at all.
     """
-    report: Report | None = _written_report(name, stop)
+    report = _written_report(name, stop)
+    failed: Sequence[InputError] = ()
     if report is None:
-        report = analysis = analyse([name], options, stop=stop, progress=progress)
-        if not analysis.captures or (analysis.unreadable and not analysis.totals.flows):
-            raise next(iter(analysis.unreadable), InputError(name, "there is nothing to read"))
-        failed = list(analysis.unreadable)
-    else:
-        failed = []
+        report, _, failed, _, _ = analyse([name], options, stop=stop, progress=progress)
+        if not report.captures or (failed and not report.totals.flows):
+            raise next(iter(failed), InputError(name, "there is nothing to read"))
     side = Side(name)
-    side.unreadable = failed
+    side.unreadable = list(failed)
     side.about, *doubts = what_was_read(report)
     side.remarks = [str(error) for error in failed] + doubts
     side.thresholds_ns = dict(report.thresholds_ns)

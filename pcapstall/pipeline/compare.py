@@ -38,14 +38,13 @@ class End:
     @property
     def findings(self) -> Findings:
         """Its flows."""
-        assert self.analysis.findings is not None
         return self.analysis.findings
 
     @property
     def span(self) -> Span:
         """From its first to its last packet."""
-        first = [capture.first_ns for capture in self.analysis.captures if capture.first_ns is not None]
-        last = [capture.last_ns for capture in self.analysis.captures if capture.last_ns is not None]
+        first = [capture.first_ns for capture in self.analysis.report.captures if capture.first_ns is not None]
+        last = [capture.last_ns for capture in self.analysis.report.captures if capture.last_ns is not None]
         return Span(min(first, default=0), max(last, default=0))
 
 
@@ -95,7 +94,7 @@ def read_both(
         ends.append(End(list(paths), analyse(paths, options, stop=stop, progress=progress)))
         _unless_stopped(stop)
     unreadable = [error for end in ends for error in end.analysis.unreadable]
-    if any(not end.analysis.captures for end in ends):
+    if any(not end.analysis.report.captures for end in ends):
         return None, unreadable
     _refuse_same_files(ends)
     client, server = ends
@@ -107,7 +106,7 @@ def read_both(
             "both captures hold the same packets at the same times: one is a copy of the other. Give one that was taken"
             " at the client and one that was taken at the server."
         )
-    warnings = [warning for end in ends for warning in end.analysis.warnings]
+    warnings = [warning for end in ends for warning in end.analysis.report.warnings]
     swapped = False
     found = order.order_of(pairing.pairs)
     if found == order.SWAPPED:
@@ -210,7 +209,7 @@ def _read_again(paths: list[str], wanted: Sequence[Flow], options: Options, stop
 
 
 def _refuse_same_files(ends: Sequence[End]) -> None:
-    files = [[capture.file for capture in end.analysis.captures] for end in ends]
+    files = [[capture.file for capture in end.analysis.report.captures] for end in ends]
     for one in files[0]:
         for other in files[1]:
             if os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other):
@@ -224,8 +223,8 @@ def _nothing_common(client: End, server: End) -> str:
     lines = ["the two captures have no connection in common, by initial sequence numbers and ClientHellos."]
     for end in (client, server):
         span = end.span
-        files = ", ".join(capture.file for capture in end.analysis.captures)
-        flows = end.analysis.totals.flows
+        files = ", ".join(capture.file for capture in end.analysis.report.captures)
+        flows = end.analysis.report.totals.flows
         lines.append(
             f"  {files}: {several(flows, 'flow')}, {format_utc(span.first_ns)} and "
             f"{format_span(span.last_ns - span.first_ns)} on"

@@ -84,7 +84,6 @@ def pick(
     anonymised: "Anonymised | None" = None,
 ) -> Picked:
     """The records of ``chosen`` and those that their verdicts cite; ``anonymised`` learns what they hold."""
-    assert analysis.findings is not None
     ids = {row.id for row in chosen}
     flows = [flow for flow in analysis.findings.flows() if flow.id in ids]
     picker = Picker(flows, (ref for row in chosen for ref, _ in _cited(row)), anonymised)

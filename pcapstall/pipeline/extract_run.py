@@ -79,7 +79,7 @@ def make(wanted: Wanted, analysis: Analysis, names: Mapping[str, str], around: S
     an extract is of no use. UsageError for a selector that means none.
     """
     anonymised, paths = wanted.anonymised, list(names)
-    chosen = extract.choose(analysis.flows, wanted.selectors)
+    chosen = extract.choose(analysis.report.flows, wanted.selectors)
     around.stage("picking packets")
     picked = extract.pick(analysis, chosen, paths, around.stop, anonymised)
     _heed(around.stop)
@@ -116,9 +116,9 @@ def make(wanted: Wanted, analysis: Analysis, names: Mapping[str, str], around: S
 def _said(analysis: Analysis, names: Mapping[str, str], is_anonymised: bool) -> list[str]:
     """What the captures are called in the extract."""
     if is_anonymised:
-        count = len(analysis.captures)
+        count = len(analysis.report.captures)
         return [f"capture {number}" for number in range(1, count + 1)] if count > 1 else ["the capture"]
-    return [names.get(capture.file, capture.file) for capture in analysis.captures]
+    return [names.get(capture.file, capture.file) for capture in analysis.report.captures]
 
 
 def _write_texts(wanted: Wanted, around: Surroundings) -> list[WrittenText]:
@@ -153,7 +153,7 @@ def _look_again(wanted: Wanted, how: Options, around: Surroundings) -> list[Flow
     made: list[FlowReport] = []
     if wanted.can_be_read:
         around.stage("reading the extract")
-        analyse([wanted.capture], how, before_closing=lambda alone: made.extend(alone.flows))
+        analyse([wanted.capture], how, before_closing=lambda alone: made.extend(alone.report.flows))
     return made
 
 

@@ -4,7 +4,6 @@ Bounded, since the captures are read once more and each strace once for each of 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from pcapstall.capture.source import Stop
@@ -28,13 +27,14 @@ def with_timelines(
     stop: Stop | None = None,
 ) -> Analysis:
     """``analysis`` with the timelines of the worst flows that stalled or failed, of those that ``keep`` holds for."""
-    most = WORST_WITH_STRACES if analysis.straces else WORST
-    flows = (flow for flow in analysis.flows if has_story(flow) and (keep is None or keep(flow)))
+    most = WORST_WITH_STRACES if analysis.report.straces else WORST
+    flows = (flow for flow in analysis.report.flows if has_story(flow) and (keep is None or keep(flow)))
     worst = worst_first(flows, most)[:most]
     if not worst:
         return analysis
     made = timelines_of(analysis, worst, captures, False, stop)
-    return replace(analysis, timelines={row.id: whole(timeline) for row, timeline in zip(worst, made, strict=True)})
+    timelines = {row.id: whole(timeline) for row, timeline in zip(worst, made, strict=True)}
+    return analysis._replace(report=analysis.report._replace(timelines=timelines))
 
 
 def whole(timeline: Timeline) -> Timeline:
@@ -43,4 +43,4 @@ def whole(timeline: Timeline) -> Timeline:
         return timeline
     events = [row for row in sketch_of(timeline.report, timeline.flow).rows if row.source == "packet"]
     rows = sorted([*timeline.rows, *events], key=lambda row: row.ns)
-    return replace(timeline, rows=[replace(row, id=number) for number, row in enumerate(rows, 1)])
+    return timeline._replace(rows=[row._replace(id=number) for number, row in enumerate(rows, 1)])

@@ -6,7 +6,6 @@ ask for; a third tells tshark which ports speak TLS. What the packets mean is in
 
 import os
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from pcapstall.core.compression import compression_of
@@ -101,7 +100,7 @@ class SecondOpinion:
 
         self.warning = self._ask(path, question, take)
         for display_filter in _late_filters(streams):
-            self._ask(path, replace(question, display_filter=display_filter), take_late)
+            self._ask(path, question._replace(display_filter=display_filter), take_late)
         return streams.flows()
 
     def _ask(self, path: str, question: Question, take: Callable[[Any], None]) -> str:

@@ -4,7 +4,6 @@ Works on finished rows; whoever has neither a filter nor such a condition never 
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from pcapstall.pipeline.analysis import Analysis
 from pcapstall.report.conditions import FailConditions
@@ -29,11 +28,11 @@ def select(
     shown: list[FlowReport] = []
     all_of_them, healthy = Tally(), Tally()
     spread = None
-    if analysis.spread is not None:
+    if analysis.report.spread is not None:
         from pcapstall.report.pictures.spread import Spread  # only where a picture is drawn
 
         spread = Spread()
-    for flow in analysis.flows:
+    for flow in analysis.report.flows:
         if keep is not None and not keep(flow):
             continue
         all_of_them.add(flow)
@@ -44,13 +43,12 @@ def select(
             healthy.add(flow)
             if spread is not None:
                 spread.add_flow(flow)
-    return replace(
-        analysis,
+    report = analysis.report._replace(
         flows=shown,
         healthy=healthy.healthy(),
         totals=all_of_them.totals(),
-        tally=all_of_them,
         spread=spread,
         filter_text=filter_text if keep is not None else None,
-        unfiltered_flows=analysis.totals.flows if keep is not None else None,
+        unfiltered_flows=analysis.report.totals.flows if keep is not None else None,
     )
+    return analysis._replace(report=report, tally=all_of_them)

@@ -47,7 +47,7 @@ def thread_report(thread: ThreadDoing) -> ThreadReport:
         name=thread.name or None,
         label=thread.role or None,
         calls=[
-            ThreadCallsReport(calls.call, calls.count, calls.total_ns, calls.longest_ns, list(calls.lines))
+            ThreadCallsReport(calls.call, calls.n, calls.total_ns, calls.longest_ns, list(calls.lines))
             for calls in thread.calls
         ],
         other_calls=thread.other_calls,

@@ -8,7 +8,6 @@ import glob
 import os
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from pcapstall.capture.interrupting import ending, not_read
@@ -18,8 +17,8 @@ from pcapstall.core.garbage import without_garbage
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.judge import ANY_STAGE, judge, look, responsible
-from pcapstall.diagnose.process.scene import ANSWER_STAGES, ProcessVerdict, Scene, StraceFact
-from pcapstall.diagnose.verdict import SERVER_PROCESS, Verdict
+from pcapstall.diagnose.process.scene import ANSWER_STAGES, Scene
+from pcapstall.diagnose.verdict import SERVER_PROCESS, Fact, Verdict
 from pcapstall.flows.flow import Flow
 from pcapstall.match.listeners import never_accepted
 from pcapstall.match.log_lines import KnownAs
@@ -63,7 +62,7 @@ class Straces:
         self._planned: list[tuple[int, Scene]] = []
         self._scenes: dict[int, Scene] = {}
         """By flow id; by the negative of it that of an end which may have owed bytes that the client waited for."""
-        self._timeless: dict[int, StraceFact] = {}
+        self._timeless: dict[int, Fact] = {}
         """What to say of a flow whose strace has no times, by flow id."""
 
     def close(self) -> None:
@@ -112,7 +111,7 @@ class Straces:
         if scene is not None:
             self._planned.append((int(case.flow.id), scene))
         elif not chosen[1].index.coverage.has_times:
-            fact = StraceFact(f"{chosen[1].index.strace.name} {ORDER_ONLY}.", ())
+            fact = Fact(f"{chosen[1].index.strace.name} {ORDER_ONLY}.")
             self._timeless[int(case.flow.id)] = fact
 
     def _unaccepted(self, case: Case) -> tuple[Match, Matching] | None:
@@ -151,7 +150,7 @@ class Straces:
         scene = self._scene_of(case, verdict)
         timeless = self._timeless.get(int(case.flow.id))
         if verdict is not None and timeless is not None:
-            return replace(verdict, evidence=[*verdict.evidence, timeless])
+            return verdict._replace(evidence=[*verdict.evidence, timeless])
         if verdict is None or scene is None or case.stalled is None:
             return verdict
         scene.case = case
@@ -167,10 +166,10 @@ class Straces:
     def explain(self, case: Case, verdict: Verdict | None) -> list[Tried]:
         """Which stages of the process were looked at for a flow, and why each was the late one or not."""
         judged = self.judge(case, verdict)
-        if isinstance(judged, ProcessVerdict):
-            return judged.tried
         if judged is None:
             return []
+        if judged.traced is not None:
+            return list(judged.traced.tried)
         ends = [end for end in (self.end_of(case.flow, True), self.end_of(case.flow, False)) if end is not None]
         if not ends:
             why = "no socket of a strace was found to be this flow"
@@ -191,20 +190,20 @@ class Straces:
         found = self.end_of(flow, True) or self.end_of(flow, False)
         way = found[0].way if found else None
         row = row._replace(threads=[], stages_ns={})
-        if not isinstance(verdict, ProcessVerdict):
+        if verdict is None or verdict.traced is None:
             return row._replace(match=way) if way else row
-        lines = {fact.text: list(fact.lines) for fact in verdict.evidence if isinstance(fact, StraceFact)}
+        lines = {fact.text: list(fact.lines) for fact in verdict.evidence if fact.lines}
         evidence = [
             item._replace(strace=lines[item.text]) if not item.frames and item.text in lines else item
             for item in row.evidence
         ]
         return row._replace(
-            activity=verdict.activity,
-            match=verdict.match or way,
+            activity=verdict.traced.activity,
+            match=verdict.traced.match or way,
             evidence=evidence,
-            threads=[thread_report(thread) for thread in verdict.threads],
-            more_threads=verdict.more_threads,
-            stages_ns=dict(verdict.stages),
+            threads=[thread_report(thread) for thread in verdict.traced.threads],
+            more_threads=verdict.traced.more_threads,
+            stages_ns=dict(verdict.traced.stages),
         )
 
     def reports(self) -> list[StraceReport]:

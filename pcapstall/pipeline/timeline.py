@@ -72,7 +72,6 @@ def timelines_of(
 ) -> list[Timeline]:
     """The timelines of several flows; the captures and the straces are read once more for all, logs for each."""
     findings = analysis.findings
-    assert findings is not None
     stop = stop or Stop()
     made = [_Made(stop) for _ in rows]
     if findings.straces is not None:
@@ -85,7 +84,7 @@ def timelines_of(
             for each in made:  # of what was begun nobody knows what is missing
                 each.notices.append("Reading was stopped: the calls of the straces are not told.")
                 each.ends.clear()
-        rows = [findings.row(row.id, analysis.t0_ns) for row in rows]
+        rows = [findings.row(row.id, analysis.report.t0_ns) for row in rows]
     packets = packets_of([findings.flow_of(row.id) for row in rows], captures, stop)
     return [
         _timeline(analysis, row, each, known, everything) for row, each, known in zip(rows, made, packets, strict=True)
@@ -96,7 +95,6 @@ def _timeline(
     analysis: Analysis, row: FlowReport, made: _Made, known: tuple[Sequence[Packet], str], everything: bool
 ) -> Timeline:
     findings = analysis.findings
-    assert findings is not None
     flow = findings.flow_of(row.id)
     names = made.names
     for trace in made.ends:
@@ -113,7 +111,7 @@ def _timeline(
     zero_ns = int(flow.syn_ns if flow.syn_ref else flow.first_ns)
     rests_on = _Evidence(row)
     return Timeline(
-        analysis,
+        analysis.report,
         row,
         zero_ns,
         [_row(number, moment, zero_ns, rests_on) for number, moment in enumerate(ordered, 1)],

@@ -11,8 +11,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyshark
 from pyshark.capture.capture import TSharkCrashException
@@ -156,8 +155,7 @@ def _interruptible(loop: asyncio.AbstractEventLoop, capture: _Capture) -> Iterat
         raise KeyboardInterrupt
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What tshark is asked."""
 
     display_filter: str

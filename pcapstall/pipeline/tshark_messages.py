@@ -5,8 +5,8 @@ message's first and last byte lie: they are offsets into whatever bytes tshark h
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
 
 from pcapstall.wire.tls_names import printable
 from pcapstall.wire.tls_shape import server_name
@@ -26,8 +26,7 @@ _REASSEMBLED: Final = "DATA"
 """pyshark's name of the layer in which tshark lists the segments that it put together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A TLS handshake message or an alert."""
 
     first: int
@@ -149,8 +148,7 @@ def _first(layer: Any, where: _Bytes, start: int) -> int:
 
 def _message(layer: Any, kind: int, start: int, end: int, where: Message) -> Message:
     """``where`` with what the fields in ``start`` to ``end`` say."""
-    return replace(
-        where,
+    return where._replace(
         kind=kind,
         version=_version(layer, kind, start, end),
         sni=_text(layer, "tls.handshake.extensions_server_name", start, end, server_name),

@@ -5,9 +5,8 @@ to a connection is in `tshark_streams`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pcapstall.core.endpoints import format_endpoint
 from pcapstall.core.times import SECOND
@@ -54,8 +53,7 @@ DAMAGED_HEADER: Final = "damaged_header"
 """A TCP header whose length is impossible: tshark shows its flags, but no length of the payload."""
 
 
-@dataclass(frozen=True, slots=True)
-class TsharkSegment:
+class TsharkSegment(NamedTuple):
     """A TCP segment."""
 
     frame: int
@@ -72,8 +70,7 @@ class TsharkSegment:
     messages: tuple[Message, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TsharkStray:
+class TsharkStray(NamedTuple):
     """What tshark counts among the packets of a stream though nobody sent it there."""
 
     frame: int

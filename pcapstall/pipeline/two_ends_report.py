@@ -54,8 +54,8 @@ def two_ends(together: Together, everything: bool) -> TwoEnds:
     clock = together.clock
     return TwoEnds(
         version=pcapstall.__version__,
-        client_captures=together.client.analysis.captures,
-        server_captures=together.server.analysis.captures,
+        client_captures=together.client.analysis.report.captures,
+        server_captures=together.server.analysis.report.captures,
         swapped=together.swapped,
         warnings=together.warnings,
         clock=_clock(clock, together.spans[0].first_ns) if clock is not None else None,

@@ -5,7 +5,6 @@ compared is said as an error; what only one of the two can read is shown all the
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Final
 
 import pcapstall
@@ -40,13 +39,13 @@ def verify_file(
     error = next(iter(analysis.unreadable), None)
     theirs = opinion.flows(path)
     warnings = [f"tshark: {opinion.warning}"] if opinion.warning else []
-    flows = compare(analysis.flows, theirs, _why_lonely(analysis, error))
+    flows = compare(analysis.report.flows, theirs, _why_lonely(analysis, error))
     ports = _hidden_tls(flows)
     if ports:
-        told = {flow.streams: replace(flow, told_tls=True) for flow in opinion.flows(path, ports)}
+        told = {flow.streams: flow._replace(told_tls=True) for flow in opinion.flows(path, ports)}
         hidden = {flow.theirs.streams for flow in flows if flow.theirs is not None and _hides_tls(flow)}
         theirs = [told.get(flow.streams, flow) if flow.streams in hidden else flow for flow in theirs]
-        flows = compare(analysis.flows, theirs, _why_lonely(analysis, error))
+        flows = compare(analysis.report.flows, theirs, _why_lonely(analysis, error))
         warnings.append(_told(theirs))
     warnings += [f"pcapstall does not read the link type {name}" for name in _unread(analysis)]
     if opinion.keylog is not None and not any(flow.decrypted for flow in theirs):
@@ -68,7 +67,7 @@ def _why_lonely(analysis: Analysis, error: InputError | None) -> str | None:
 
 def _unread(analysis: Analysis) -> list[str]:
     """The link types of the files that pcapstall passes over."""
-    return unread_linktypes(name for capture in analysis.captures for name in capture.linktypes)
+    return unread_linktypes(name for capture in analysis.report.captures for name in capture.linktypes)
 
 
 def _hides_tls(flow: FlowComparison) -> bool:

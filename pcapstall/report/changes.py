@@ -5,8 +5,7 @@ name asked for, or else the server), in which interval, and whose time it was.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.core.errors import InputError
 from pcapstall.report.model import INTERVALS, FlowReport, IntervalSummary
@@ -24,8 +23,7 @@ Key = tuple[str, str, str | None]
 """Where, interval and cause of a stall."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stall:
+class Stall(NamedTuple):
     """What is compared of a flow that stalled."""
 
     sni: str | None
@@ -35,8 +33,7 @@ class Stall:
     length_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class StallChange:
+class StallChange(NamedTuple):
     """Stalls of one kind: in one place, of one interval, by one cause."""
 
     where: str
@@ -59,8 +56,7 @@ class StallChange:
         return MORE if self.after > self.before else FEWER if self.after < self.before else SAME
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalChange:
+class IntervalChange(NamedTuple):
     """One interval over all flows, as far as it was seen to end, and how many were not."""
 
     name: str
@@ -70,8 +66,7 @@ class IntervalChange:
     open_after: int
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeChange:
+class OutcomeChange(NamedTuple):
     """How many flows ended in one way."""
 
     name: str
@@ -109,8 +104,7 @@ class Side:
         return self._names.get(server, set())
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """What became of the one in the other."""
 
     before: Side

@@ -4,8 +4,7 @@ A column is data. What an operator does with its kind is in `filter`; how a tabl
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from pcapstall.report.model import INTERVALS, STALL_INTERVALS, AlertReport, Counts, FlowReport
 
@@ -57,8 +56,7 @@ CAPTURE_POINTS: Final = ("client", "server", "middle", "local", "unknown")
 CONFIDENCES: Final = ("high", "medium", "low")
 
 
-@dataclass(frozen=True, slots=True)
-class AtLeast:
+class AtLeast(NamedTuple):
     """The length of an open interval: it lasted at least so many nanoseconds."""
 
     ns: int
@@ -67,8 +65,7 @@ class AtLeast:
 Value = str | int | bool | AtLeast | Sequence[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Column(Generic[FlowT]):
+class Column(NamedTuple, Generic[FlowT]):
     """One column: its kind decides which operators and values go with it."""
 
     kind: str

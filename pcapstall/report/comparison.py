@@ -5,7 +5,6 @@ A stream belongs to the flow with the same endpoints that began last before it. 
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from pcapstall.report import known_differences
 from pcapstall.report.comparison_model import (
@@ -108,13 +107,12 @@ def _turned(flow: SeenFlow) -> SeenFlow:
             flow.events[f"server_{what}"],
             flow.events[f"client_{what}"],
         )
-    return replace(
-        flow,
+    return flow._replace(
         client=flow.server,
         server=flow.client,
         events=events,
-        alerts=[replace(alert, side=_OTHER_SIDE[alert.side]) for alert in flow.alerts],
-        decrypted=[replace(each, side=_OTHER_SIDE[each.side]) for each in flow.decrypted],
+        alerts=[alert._replace(side=_OTHER_SIDE[alert.side]) for alert in flow.alerts],
+        decrypted=[each._replace(side=_OTHER_SIDE[each.side]) for each in flow.decrypted],
     )
 
 

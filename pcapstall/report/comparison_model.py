@@ -4,8 +4,7 @@ Nothing here reads, decides or draws. Times are integer nanoseconds since the Un
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.report.model import EventReport, FlowReport
 
@@ -31,16 +30,14 @@ COMPARED_EVENTS: Final = (
 """The events that both readings have, in the order of a handshake."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """When and in which frame tshark saw something."""
 
     frame: int
     ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class SeenAlert:
+class SeenAlert(NamedTuple):
     """An alert that was sent in the clear."""
 
     side: str
@@ -49,8 +46,7 @@ class SeenAlert:
     frame: int
 
 
-@dataclass(frozen=True, slots=True)
-class Decrypted:
+class Decrypted(NamedTuple):
     """What tshark could read only with the session's secrets."""
 
     side: str
@@ -59,8 +55,7 @@ class Decrypted:
     at: Seen
 
 
-@dataclass(frozen=True, slots=True)
-class SeenFlow:
+class SeenFlow(NamedTuple):
     """One TCP stream of tshark."""
 
     streams: tuple[int, ...]
@@ -77,15 +72,14 @@ class SeenFlow:
     """By name, those of `COMPARED_EVENTS`."""
     alerts: Sequence[SeenAlert] = ()
     decrypted: Sequence[Decrypted] = ()
-    strays: Mapping[str, int] = field(default_factory=dict)
+    strays: Mapping[str, int] = {}
     """What tshark counted among its packets though nobody sent it there: ``icmp_quote`` or ``damaged_header``, and the
     frame. tshark began another stream, or this one, with it."""
     told_tls: bool = False
     """tshark was told that the server's port speaks TLS, for by itself it takes it for another protocol."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """One thing that both readings have to say about a flow."""
 
     name: str
@@ -96,8 +90,7 @@ class Value:
     """The name of the known difference that this is; None for one that nobody can explain."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlowComparison:
+class FlowComparison(NamedTuple):
     """A flow as both readings have it, or the only one that does."""
 
     ours: FlowReport | None
@@ -110,8 +103,7 @@ class FlowComparison:
         return [value for value in self.values if not value.equal]
 
 
-@dataclass(frozen=True, slots=True)
-class FileComparison:
+class FileComparison(NamedTuple):
     """One capture file."""
 
     file: str
@@ -122,8 +114,7 @@ class FileComparison:
     """What either reading complained of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """All files."""
 
     version: str

@@ -6,8 +6,7 @@ when there is a condition to read; they are judged in `conditions`. The filter i
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pcapstall.report.columns import FLOW_COLUMNS
 from pcapstall.report.expression import DURATION, END, NUMBER, WORD, Token, Tokens, did_you_mean
@@ -25,8 +24,7 @@ _TIMES: Final = re.compile(r"(\d{1,9})(?:\.(\d{1,3}))?x")
 _EXAMPLE: Final = "write stalled, failed, ack_ch.p99 > 1s, flows < 1 or count(tls_outcome = alert) > 0"
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """One condition."""
 
     text: str

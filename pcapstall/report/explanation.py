@@ -5,8 +5,7 @@ Drawn as text, Markdown, Jira markup or JSON. Rules are run elsewhere; what they
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, TextIO
+from typing import Any, Final, NamedTuple, TextIO
 
 from pcapstall.core.errors import UsageError
 from pcapstall.core.times import format_span
@@ -23,8 +22,7 @@ _NO: Final = "no"
 _HELD: Final = "held"
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """One flow, and the rules for it."""
 
     report: Report

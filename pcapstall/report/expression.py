@@ -5,8 +5,7 @@ What the tokens mean is decided by `filter` and `conditions`.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from pcapstall.core.errors import UsageError
 from pcapstall.core.times import parse_duration
@@ -47,8 +46,7 @@ class ExpressionError(UsageError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A piece of an expression."""
 
     kind: str

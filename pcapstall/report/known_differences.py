@@ -5,8 +5,7 @@ about one of the two programs, and is never made to fit.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.report.comparison_model import Seen, SeenFlow, Value
 from pcapstall.report.model import EventReport, FlowReport
@@ -17,8 +16,7 @@ _FAR_FUTURE_NS: Final = 1 << 63
 Test = Callable[[Value, FlowReport, SeenFlow], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """One kind of difference."""
 
     name: str
@@ -131,4 +129,4 @@ def explained(value: Value, ours: FlowReport, theirs: SeenFlow) -> Value:
     if value.equal:
         return value
     why = next((known.name for known in KNOWN.values() if known.holds(value, ours, theirs)), None)
-    return replace(value, why=why)
+    return value._replace(why=why)

@@ -4,7 +4,7 @@ How a sentence is escaped and how a table and a story look is each format's own;
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pcapstall.report import flow_grid, prose, stories
 from pcapstall.report.grid import Grid
@@ -14,8 +14,7 @@ from pcapstall.report.places import Places
 from pcapstall.report.to_table import legend
 
 
-@dataclass(frozen=True, slots=True)
-class Markup:
+class Markup(NamedTuple):
     """What a markup language needs to say."""
 
     strong: str

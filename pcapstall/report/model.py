@@ -1,12 +1,10 @@
 """The report as a value: named tuples that mirror JSON schema 1 key by key, in its order.
 
 Renderers, filters and conditions read these and nothing else. Times are integer nanoseconds; what was not seen is
-None. No measuring, no judging and no text layout lives here. (A dozen frozen dataclasses would take 8 ms to make, a
-tenth of what a capture of ten packets takes.)
+None. No measuring, no judging and no text layout lives here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES
@@ -410,8 +408,7 @@ class Totals(NamedTuple):
     """How many flows by capture point, most first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """Everything that a command has to say."""
 
     version: str
@@ -437,5 +434,5 @@ class Report:
     """In JSON only where there are any."""
     spread: "Spread | None" = None
     """The flows that are not shown, as pictures have them; only where one is drawn, as are ``timelines``."""
-    timelines: Mapping[int, "Timeline"] = field(default_factory=dict)
+    timelines: Mapping[int, "Timeline"] = {}
     """Of the worst flows, by id."""

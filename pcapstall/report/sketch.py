@@ -3,7 +3,6 @@
 For flows whose packets are not read once more, and for captures that cannot be: pipes.
 """
 
-from dataclasses import replace
 from typing import Final
 
 from pcapstall.match.packet_moments import STEPS, merge
@@ -32,7 +31,7 @@ def sketch_of(report: Report, flow: FlowReport) -> Timeline:
     zero_ns = zero.ns if zero is not None else report.t0_ns
     rows = [*_packets(flow, zero_ns), *_log_lines(report, flow)]
     rows.sort(key=lambda row: row.ns)
-    numbered = [replace(row, id=number) for number, row in enumerate(rows, 1)]
+    numbered = [row._replace(id=number) for number, row in enumerate(rows, 1)]
     return Timeline(report, flow, zero_ns, numbered, False, [], [line for line in logs if line.ns is None])
 
 
@@ -49,7 +48,7 @@ def _packets(flow: FlowReport, zero_ns: int) -> list[TimelineRow]:
         merge(names)
         row = _row(event.ns, event.ns - zero_ns, "packet", side, ", ".join(dict.fromkeys(names)), side)
         lost = int(_was_lost(flow, side, [name for name in EVENTS if flow.events.get(name) == event]))
-        rows.append(replace(row, error_ns=0, evidence=place in cited, frames=[event.frame], file=event.file, lost=lost))
+        rows.append(row._replace(error_ns=0, evidence=place in cited, frames=[event.frame], file=event.file, lost=lost))
     return rows
 
 
@@ -83,7 +82,7 @@ def _log_lines(report: Report, flow: FlowReport) -> list[TimelineRow]:
         label = labels.get(file)
         side = label if label in ("client", "server") else ""
         row = _row(line.ns, line.since_syn_ns, "log", side, "logs", names.get(file, file))
-        rows.append(replace(row, error_ns=line.error_ns, remark=line.text, lines=[line.where]))
+        rows.append(row._replace(error_ns=line.error_ns, remark=line.text, lines=[line.where]))
     return rows
 
 

@@ -4,13 +4,12 @@ Renderers read this and nothing else; it is made in `pipeline.timeline`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pcapstall.report.model import FlowReport, LogLineReport, Report
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineRow:
+class TimelineRow(NamedTuple):
     """One moment, or several that are folded into one."""
 
     id: int
@@ -24,7 +23,7 @@ class TimelineRow:
     """Whether it may belong before or after the row beside it, as far as the clocks tell."""
     until_ns: int | None
     """When the last of what is folded was, or when a call ended."""
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which no row is asked for
     """How many are folded."""
     source: str
     """packet, call or log."""
@@ -46,8 +45,7 @@ class TimelineRow:
     """``client.strace:66``, ``inbound.log:12``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(NamedTuple):
     """What happened to one flow."""
 
     report: Report

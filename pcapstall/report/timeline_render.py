@@ -18,7 +18,7 @@ from pcapstall.report.timeline_table import table_lines
 from pcapstall.report.to_csv import cell as csv_cell
 
 _encode: Final = json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode
-_ROW: Final = TimelineRow.__slots__
+_ROW: Final = TimelineRow._fields
 
 
 def render_timeline(timeline: Timeline, out: TextIO, wanted: str, options: RenderOptions) -> None:

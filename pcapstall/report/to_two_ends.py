@@ -5,7 +5,6 @@ Text from captures is made safe here for what it is written into.
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any, Final, TextIO
 
 from pcapstall.core.errors import UsageError
@@ -15,7 +14,7 @@ from pcapstall.report.options import RenderOptions
 from pcapstall.report.stories import Story, untold_words
 from pcapstall.report.to_json import capture_object
 from pcapstall.report.to_table import legend
-from pcapstall.report.two_ends_model import SCHEMA, TwoEnds
+from pcapstall.report.two_ends_model import SCHEMA, Crossed, LoneReport, PairReport, TwoEnds
 from pcapstall.report.untrusted import printable
 
 FORMATS: Final = ("table", "markdown", "jira", "json")
@@ -103,19 +102,31 @@ def _stories(report: TwoEnds, options: RenderOptions) -> tuple[list[Story], str]
 
 def as_object(report: TwoEnds) -> dict[str, Any]:
     """The report for JSON; epoch nanoseconds and the offset of the clocks exceed 2^53, so they are strings."""
-    found: dict[str, Any] = {"schema": SCHEMA, **asdict(report)}
+    found: dict[str, Any] = {"schema": SCHEMA, **report._asdict()}
     found["client_captures"] = [capture_object(capture) for capture in report.client_captures]
     found["server_captures"] = [capture_object(capture) for capture in report.server_captures]
     found["delays"] = {name: summary._asdict() for name, summary in report.delays.items()}
-    if found["clock"] is not None:
-        found["clock"]["offset_ns"] = str(found["clock"]["offset_ns"])
-    for row in (*found["pairs"], *found["lone"]):
-        row["evidence"] = [
-            {
-                "text": each["text"],
-                "client": [{"file": file, "frames": frames} for file, frames in each["client"].items()],
-                "server": [{"file": file, "frames": frames} for file, frames in each["server"].items()],
-            }
-            for each in row["evidence"]
-        ]
+    if report.clock is not None:
+        found["clock"] = report.clock._asdict() | {"offset_ns": str(report.clock.offset_ns)}
+    found["pairs"] = [
+        _row_object(pair) | {"to_server": _counts(pair.to_server), "to_client": _counts(pair.to_client)}
+        for pair in report.pairs
+    ]
+    found["lone"] = [_row_object(lone) for lone in report.lone]
     return found
+
+
+def _counts(crossed: Crossed | None) -> dict[str, int] | None:
+    return None if crossed is None else crossed._asdict()
+
+
+def _row_object(row: PairReport | LoneReport) -> dict[str, Any]:
+    evidence = [
+        {
+            "text": each.text,
+            "client": [{"file": file, "frames": frames} for file, frames in each.client.items()],
+            "server": [{"file": file, "frames": frames} for file, frames in each.server.items()],
+        }
+        for each in row.evidence
+    ]
+    return row._asdict() | {"evidence": evidence}

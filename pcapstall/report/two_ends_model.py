@@ -5,8 +5,7 @@ in here, for none can be measured: only what a packet took longer than the faste
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.report.model import CaptureReport, IntervalSummary
 
@@ -27,8 +26,7 @@ PARTS: Final = (
 """What an interval is split into; ``network`` is the fastest round trip, which has no direction."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClockReport:
+class ClockReport(NamedTuple):
     """How the server's clock stands to the client's, at the first packet of the client's capture."""
 
     offset_ns: int
@@ -43,8 +41,7 @@ class ClockReport:
     """Packets at both ends that it rests on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Crossed:
+class Crossed(NamedTuple):
     """What became of the segments of one direction of one connection, as far as they were noted."""
 
     sent: int
@@ -59,8 +56,7 @@ class Crossed:
     """They came and never left their sender's end."""
 
 
-@dataclass(frozen=True, slots=True)
-class TwoEvidence:
+class TwoEvidence(NamedTuple):
     """One sentence, and where to look."""
 
     text: str
@@ -69,8 +65,7 @@ class TwoEvidence:
     server: Mapping[int, list[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class PairReport:
+class PairReport(NamedTuple):
     """One connection, seen at both ends."""
 
     id: int
@@ -111,8 +106,7 @@ class PairReport:
     """What the path changed in the packets."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoneReport:
+class LoneReport(NamedTuple):
     """A flow that only one capture has, or that may be several of the other's."""
 
     at: str
@@ -136,8 +130,7 @@ class LoneReport:
     would_settle: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TwoEnds:
+class TwoEnds(NamedTuple):
     """Everything that `pcapstall compare` has to say."""
 
     version: str

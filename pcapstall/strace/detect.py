@@ -5,8 +5,7 @@ for what it is.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.core.errors import InputError
 from pcapstall.core.textfile import NO_TEXT, BytesStream, TextSource
@@ -49,8 +48,7 @@ _ALSO_SYSCALLS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """How the lines of one file are to be read."""
 
     wrapper: str
@@ -66,8 +64,7 @@ class Layout:
         return Wrapper(self.wrapper, self.quoted_printable)
 
 
-@dataclass(frozen=True)
-class _Trial:
+class _Trial(NamedTuple):
     """What reading the sample in one way gave."""
 
     lines: int

@@ -3,8 +3,7 @@
 Numbers of sockets and epoll sets are the same in every pass over the same files, so that `window` finds them again.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from mypy_extensions import i64
 
@@ -21,8 +20,7 @@ _ENOUGH_CALLS: Final = 200
 """Among so many calls some fail, unless the tracer left the failed ones out."""
 
 
-@dataclass(frozen=True)
-class Coverage:
+class Coverage(NamedTuple):
     """What is in a strace and what is not, as far as claims rest on it."""
 
     has_times: bool

@@ -4,8 +4,7 @@ Only the beginning of what each call writes is looked at, as far as strace print
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.strace.body import CALL, RESUMED
 from pcapstall.strace.family import Lines, Strace
@@ -18,8 +17,7 @@ _CALLS: Final = frozenset((b"write", b"writev", b"pwrite64", b"sendto", b"sendms
 _QUOTE: Final = b'"'
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """A call that wrote a text."""
 
     ref: int

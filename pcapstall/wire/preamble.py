@@ -9,7 +9,6 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.words import u16_be, u24_be
-from pcapstall.wire.preamble_names import SERVER_FIRST_PORTS, UNKNOWN, name_preamble, server_owes, tls_due
 from pcapstall.wire.tls_event import is_record_header
 from pcapstall.wire.tls_names import (
     ALERT_RECORD,
@@ -28,17 +27,17 @@ __all__ = [
     "NEED_MORE",
     "NOT_TLS",
     "SEARCH_MAX",
-    "SERVER_FIRST_PORTS",
+    "UNKNOWN",
     "find_client_hello",
     "name_answer",
-    "name_preamble",
-    "server_owes",
     "server_tls_start",
-    "tls_due",
 ]
 
 NEED_MORE: Final = -1
 NOT_TLS: Final = -2
+
+UNKNOWN: Final = "unknown"
+"""The name of what no protocol is recognised in."""
 
 SEARCH_MAX: Final = 16 * 1024
 """Where TLS has not begun after so many bytes, it does not begin any more."""

@@ -5,14 +5,12 @@ long the layer is in each direction and whether the server still owes an answer.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 __all__ = ["BINARY_LAYERS", "Layer"]
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """One protocol at the beginning of a connection."""
 
     name: str

@@ -6,6 +6,7 @@ and when, is not known here.
 
 from typing import Final
 
+from pcapstall.wire.preamble import UNKNOWN
 from pcapstall.wire.preamble_layers import BINARY_LAYERS, Layer
 from pcapstall.wire.preamble_text import asks_for_tls, text_layer
 
@@ -20,7 +21,6 @@ __all__ = [
     "tls_due",
 ]
 
-UNKNOWN: Final = "unknown"
 GREETING: Final = "greeting"
 LAYERS_MAX: Final = 4
 """So many protocols are looked for one in another."""

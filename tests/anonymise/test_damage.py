@@ -71,7 +71,7 @@ def test_damage_lets_nothing_through(folder: str, tmp_path: Path) -> None:
         anonymised = Anonymised(Secret(b"a key that is long enough"))
 
         def make(analysis: object, path: Path = path, out: Path = out, anonymised: Anonymised = anonymised) -> None:
-            chosen = list(analysis.flows)  # type: ignore[attr-defined]
+            chosen = list(analysis.report.flows)  # type: ignore[attr-defined]
             picked = extract.pick(analysis, chosen, [str(path)], None, anonymised)  # type: ignore[arg-type]
             with open(out, "wb") as file:
                 extract.write(file, "pcapng", picked, [str(path)], {}, [], None, anonymised)

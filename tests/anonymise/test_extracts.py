@@ -41,7 +41,7 @@ def anonymise(path: Path, out: Path, use: Callable[[Analysis, list[FlowReport], 
     anonymised = Anonymised(Secret(KEY))
 
     def make(analysis: Analysis) -> None:
-        chosen = list(analysis.flows)
+        chosen = list(analysis.report.flows)
         picked = extract.pick(analysis, chosen, [str(path)], None, anonymised)
         comments = anonymised.comments(extract.comments_of(chosen, picked.firsts, ["the capture"]))
         with open(out, "wb") as file:
@@ -81,7 +81,7 @@ def test_a_report_is_the_same_with_other_names(path: Path, tmp_path: Path) -> No
     analyse(
         [str(tmp_path / "a.pcapng")],
         Options(all_flows=True),
-        before_closing=lambda alone: made.extend(told(row) for row in alone.flows),
+        before_closing=lambda alone: made.extend(told(row) for row in alone.report.flows),
     )
     assert made == expected
 

@@ -60,7 +60,7 @@ def told(path: Path) -> list[list[object]]:
     made: list[list[object]] = []
 
     def note(analysis: Analysis) -> None:
-        made.extend([getattr(row, name) for name in SAID] for row in analysis.flows)
+        made.extend([getattr(row, name) for name in SAID] for row in analysis.report.flows)
 
     analyse([str(path)], Options(all_flows=True), before_closing=note)
     return made

@@ -55,7 +55,7 @@ def write(path: Path, *frames: bytes) -> Path:
 
 def flows_of(path: Path) -> list[FlowReport]:
     made: list[FlowReport] = []
-    analyse([str(path)], Options(all_flows=True), before_closing=lambda a: made.extend(a.flows))
+    analyse([str(path)], Options(all_flows=True), before_closing=lambda a: made.extend(a.report.flows))
     return made
 
 

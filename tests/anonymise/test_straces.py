@@ -207,7 +207,7 @@ def said(capture: str, straces: list[Path], logs: list[Path]) -> Said:
     analyse(
         [capture],
         Options(all_flows=True, straces=given[0], logs=given[1]),
-        before_closing=lambda a: made.append((list(a.flows), list(a.straces), list(a.logs))),
+        before_closing=lambda a: made.append((list(a.report.flows), list(a.report.straces), list(a.report.logs))),
     )
     return made[0]
 

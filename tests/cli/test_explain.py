@@ -43,7 +43,7 @@ def test_the_rules_up_to_the_one_that_made_the_verdict(capsys: Output) -> None:
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*/capture.pcap")), ids=lambda path: str(path.parent.name))
 def test_the_rule_that_held_made_the_verdict_of_the_report(path: Path, capsys: Output) -> None:
     analysis = analyse([str(path)], Options(all_flows=True))
-    judged = [flow for flow in analysis.flows if flow.verdict is not None]
+    judged = [flow for flow in analysis.report.flows if flow.verdict is not None]
     for flow in judged[:2]:
         found = json.loads(explain(capsys, str(path), "--explain", str(flow.id), "-f", "json"))
         assert found["tried"][-1]["why"] == flow.verdict == found["verdict"]

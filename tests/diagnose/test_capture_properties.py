@@ -194,15 +194,15 @@ def endpoints(segment: Segment) -> Endpoints:
 def test_the_order_of_files_changes_nothing(pattern: str) -> None:
     paths = [str(path) for path in sorted(CAPTURES.glob(f"ring/{pattern}"))]
     assert len(paths) > 2
-    expected = [essence(row) for row in analyse(paths, Options(all_flows=True)).flows]
+    expected = [essence(row) for row in analyse(paths, Options(all_flows=True)).report.flows]
     rng = random.Random(3)
     for _ in range(4):
         rng.shuffle(paths)
-        assert [essence(row) for row in analyse(paths, Options(all_flows=True)).flows] == expected
+        assert [essence(row) for row in analyse(paths, Options(all_flows=True)).report.flows] == expected
 
 
 def test_nor_does_that_of_captures_of_other_times() -> None:
     paths = [str(path) for path in PATHS if path.parent.name in {"slow-server", "late-banner", "slow-path"}]
     paths = [path for path in paths if path.endswith("/capture.pcap")]
-    expected = [essence(row) for row in analyse(paths, Options(all_flows=True)).flows]
-    assert [essence(row) for row in analyse(paths[::-1], Options(all_flows=True)).flows] == expected
+    expected = [essence(row) for row in analyse(paths, Options(all_flows=True)).report.flows]
+    assert [essence(row) for row in analyse(paths[::-1], Options(all_flows=True)).report.flows] == expected

@@ -155,13 +155,13 @@ def test_every_capture_has_manners() -> None:
     paths = sorted(CAPTURES.glob("*/*.pcap*"))
     assert len(paths) > 40
     for path in paths:
-        for row in analyse([str(path)], Options(all_flows=True)).flows:
+        for row in analyse([str(path)], Options(all_flows=True)).report.flows:
             check_manners(row)
 
 
 def test_real_captures_have_manners(corpus: Path, lab: Path) -> None:
     for path in [*sorted(corpus.glob("*.pcap*")), *sorted(lab.glob("*/capture*.pcap*"))]:
-        for row in analyse([str(path)], Options(all_flows=True)).flows:
+        for row in analyse([str(path)], Options(all_flows=True)).report.flows:
             check_manners(row)
 
 

@@ -111,7 +111,6 @@ def explained(where: str) -> list[Tried]:
 @cache
 def _explained(path: Path, row: int, slow: tuple[str, ...]) -> list[Tried]:
     analysis = analyse([str(path)], Options(thresholds_ns=parse_thresholds(slow)))
-    assert analysis.findings is not None
     return analysis.findings.explain(row)[0]
 
 

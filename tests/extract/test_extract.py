@@ -64,7 +64,7 @@ def test_an_extract_says_what_the_capture_says(path: Path, tmp_path: Path) -> No
     whole = content(path)
 
     def one_by_one(analysis: Analysis) -> None:
-        rows = list(analysis.flows)
+        rows = list(analysis.report.flows)
         wanted = [row for row in rows if row.stalled or row.failed][:3] + rows[:1]
         for row in wanted:
             picked = extract.pick(analysis, [row], [str(path)], None)
@@ -74,7 +74,7 @@ def test_an_extract_says_what_the_capture_says(path: Path, tmp_path: Path) -> No
             assert content(small) == expected
             assert written.packets >= row.counts.packets
             said: list[str] = []
-            flows(small, lambda alone, row=row, said=said: said.extend(differences([row], alone.flows)))  # type: ignore[misc]
+            flows(small, lambda alone, row=row, said=said: said.extend(differences([row], alone.report.flows)))  # type: ignore[misc]
             if said:
                 assert REST_ON_MORE.get(name(path), "?") in said[0]
 
@@ -121,7 +121,7 @@ def test_several_flows_and_filters(tmp_path: Path) -> None:
     small = tmp_path / "small.pcap"
     assert main(["extract", str(STALLED), "--flow", "1", "--flow", "ack_ch > 10s", "-o", str(small)]) == 0
     made: list[str] = []
-    flows(small, lambda analysis: made.extend(row.client for row in analysis.flows))
+    flows(small, lambda analysis: made.extend(row.client for row in analysis.report.flows))
     assert len(made) == 2
     assert "10.40.39.45:34506" in made
 
@@ -370,7 +370,7 @@ def test_a_name_that_is_no_utf8(tmp_path: Path) -> None:
 
 def test_what_only_the_extract_calls_open_is_told() -> None:
     made: list[FlowReport] = []
-    analyse([str(STALLED)], Options(all_flows=True), before_closing=lambda a: made.extend(a.flows))
+    analyse([str(STALLED)], Options(all_flows=True), before_closing=lambda a: made.extend(a.report.flows))
     row = made[0]._replace(open_ns={})
     (said,) = differences([row], [row._replace(open_ns={"ack_ch": 7})])
     assert "another span for what has not ended (ack_ch)" in said

@@ -1,7 +1,5 @@
 """The clock of a log from the strace of its writer: zone, skew and start, and what says nothing."""
 
-from dataclasses import replace
-
 import pytest
 
 from pcapstall.logs.lines import LogFile, LogLine
@@ -88,5 +86,5 @@ def test_only_one_strace_is_believed() -> None:
     file = log(ELAPSED, 1 * S, 2 * S)
     given = written(file, 101 * S, 102 * S)
     key = list(given)[1]
-    given[key] = (50 * S, replace(SKEW, ns=9 * S), "b.strace")
+    given[key] = (50 * S, SKEW._replace(ns=9 * S), "b.strace")
     assert clock_by_writes(LogClock(ELAPSED), file, given, 0).lines == 1

@@ -230,9 +230,9 @@ def test_every_lab_socket_is_found(lab: Path) -> None:
         folder = lab / name
         given = [GivenFile(str(folder / f"{side}.strace")) for side in ("client", "server")]
         analysis = analyse([str(folder / "capture.pcap")], Options(all_flows=True, straces=given))
-        rows = list(analysis.flows)
+        rows = list(analysis.report.flows)
         assert {row.match for row in rows} == {"client_random"}, name
-        for report, side in zip(analysis.straces, ("client", "server"), strict=True):
+        for report, side in zip(analysis.report.straces, ("client", "server"), strict=True):
             assert {process.side for process in report.processes if process.flows} == {side}, name
             assert sorted({flow for process in report.processes for flow in process.flows}) == [row.id for row in rows]
 

@@ -24,7 +24,7 @@ def timeline(capture: Path, selector: str, texts: bool = False) -> Timeline:
     made: list[Timeline] = []
 
     def make(analysis: Analysis) -> None:
-        made.append(timeline_of(analysis, the_only_one(analysis.flows, selector), [str(capture)], False))
+        made.append(timeline_of(analysis, the_only_one(analysis.report.flows, selector), [str(capture)], False))
 
     given = {
         kind: [parse_given(f"{path.stem}={path}") for path in sorted(capture.parent.glob(f"*.{kind}"), reverse=True)]

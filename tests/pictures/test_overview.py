@@ -29,7 +29,7 @@ def spread_of(count, servers=3):
 
 def test_golden(golden) -> None:
     analysis = analysed(STALLED / "capture.pcap", pictures=True)
-    picture = overview.draw(worst_first(analysis.flows), analysis.spread)
+    picture = overview.draw(worst_first(analysis.report.flows), analysis.report.spread)
     golden("whole-capture.svg", picture.document())
 
 
@@ -131,11 +131,11 @@ def test_very_many_flows_take_no_memory_of_their_own() -> None:
 
 
 def test_flows_that_are_not_shown_are_dots_all_the_same() -> None:
-    shown = analysed(STALLED / "capture.pcap", all_flows=True, pictures=True)
-    hidden = analysed(STALLED / "capture.pcap", pictures=True)
+    shown = analysed(STALLED / "capture.pcap", all_flows=True, pictures=True).report
+    hidden = analysed(STALLED / "capture.pcap", pictures=True).report
     assert (len(shown.spread.ack_ch_ns), len(list(shown.flows))) == (0, 11)
     assert (len(hidden.spread.ack_ch_ns), len(list(hidden.flows))) == (10, 1)
-    both = [[analysis.spread, of_flows(analysis.flows)] for analysis in (shown, hidden)]
+    both = [[report.spread, of_flows(report.flows)] for report in (shown, hidden)]
     for name in ("starts_ns", "ack_ch_ns"):
         first, second = (sorted(ns for spread in spreads for ns in getattr(spread, name)) for spreads in both)
         assert first == second
@@ -144,7 +144,7 @@ def test_flows_that_are_not_shown_are_dots_all_the_same() -> None:
         for step in STEPS:
             assert sorted(lengths_of(both[0], server, step)) == sorted(lengths_of(both[1], server, step))
             assert sorted(unended_of(both[0], server, step)) == sorted(unended_of(both[1], server, step))
-    assert analysed(STALLED / "capture.pcap").spread is None
+    assert analysed(STALLED / "capture.pcap").report.spread is None
 
 
 def test_the_report_of_the_factories_is_drawn() -> None:

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 from factories import HOSTILE, clean, event, flow, hostile, report, silent_client, slow_server, ticket
 from picture_support import CAPTURES, STALLED, read, texts, timeline, titles
@@ -70,7 +68,7 @@ def test_a_flow_without_events_can_be_drawn() -> None:
 
 
 def test_outside_text_is_text() -> None:
-    made = replace(hostile())
+    made = hostile()
     (one,) = made.flows
     text = drawn(made, one).document()
     assert "<script" not in text
@@ -134,9 +132,9 @@ def test_a_long_name_is_shortened_in_the_title() -> None:
 
 def test_a_log_of_nobody_is_wrapped_across_the_lanes() -> None:
     made = timeline(STALLED / "capture.pcap", "6", texts=True)
-    logs = [replace(row, side="") for row in made.rows if row.source == "log"]
+    logs = [row._replace(side="") for row in made.rows if row.source == "log"]
     packets = [row for row in made.rows if row.source == "packet"]
     rows = sorted([*logs, *packets], key=lambda row: row.ns)
-    lines = texts(read(waterfall_svg.draw(waterfall_of(replace(made, rows=rows)))))
+    lines = texts(read(waterfall_svg.draw(waterfall_of(made._replace(rows=rows)))))
     assert not any("…" in line for line in lines)
     assert any(line.startswith("inbound.log: INFO worker-2") for line in lines)

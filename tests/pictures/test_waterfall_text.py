@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 from factories import event, flow, hostile, report, silent_client, slow_server
@@ -86,7 +85,7 @@ def test_texts_are_wrapped_between_words(width: int) -> None:
 def test_a_log_that_is_nobodys_is_on_no_lane() -> None:
     made = timeline(STALLED / "capture.pcap", "6", texts=True)
     fall = waterfall_of(
-        replace(made, rows=[replace(row, side="") if row.source == "log" else row for row in made.rows])
+        made._replace(rows=[row._replace(side="") if row.source == "log" else row for row in made.rows])
     )
     logs = [mark for mark in fall.marks if mark.is_log]
     assert {mark.lane for mark in logs} == {ASIDE}

@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from pcapstall.core.times import MS, SECOND, US
@@ -262,7 +261,7 @@ def report(
         unseen.healthy(),
         everything.totals(),
     )
-    return replace(made, **fields)
+    return made._replace(**fields)
 
 
 def ticket() -> Report:

@@ -40,7 +40,7 @@ def row(tmp_path: Path) -> FlowReport:
     for ns, data in packets:
         records.append(struct.pack("<IIII", ns // SECOND, ns % SECOND, len(data), len(data)) + data)
     path.write_bytes(b"".join(records))
-    (made,) = analyse([str(path)], Options(all_flows=True)).flows
+    (made,) = analyse([str(path)], Options(all_flows=True)).report.flows
     return made
 
 

@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 from collections.abc import Callable
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ def written(render: Callable[..., None] = to_json.render) -> bytes:
 
 def compared(report: Report) -> dict[str, Any]:
     """All that JSON has of a report."""
-    values = {field.name: getattr(report, field.name) for field in fields(report)}
+    values = report._asdict()
     values |= {"warnings": list(report.warnings), "logs": list(report.logs)}
     return values | {"flows": list(report.flows), "healthy": None, "totals": None, "thresholds_ns": None}
 
@@ -49,7 +48,7 @@ def test_every_field_is_read(readers: dict[str, Reader], kind: type[CaptureRepor
 @pytest.mark.parametrize("render", [to_json.render, to_json.render_lines])
 def test_what_was_written_is_read(render: Callable[..., None]) -> None:
     before = ticket()
-    before = replace(before, flows=list(before.flows))
+    before = before._replace(flows=list(before.flows))
     after = read_report("x.json", written(render))
     assert compared(after) == compared(before)
     assert dict(after.thresholds_ns) == dict(before.thresholds_ns)
@@ -60,8 +59,8 @@ def test_what_was_written_is_read(render: Callable[..., None]) -> None:
 def test_what_was_said_of_logs_is_read() -> None:
     capture = CAPTURES / "stalled-client-hello"
     logs = [parse_given(f"inbound={capture / 'inbound.log'}")]
-    made = analyse([str(capture / "capture.pcap")], Options(all_flows=True, logs=logs))
-    made = replace(made, flows=list(made.flows), warnings=["one warning"])
+    made = analyse([str(capture / "capture.pcap")], Options(all_flows=True, logs=logs)).report
+    made = made._replace(flows=list(made.flows), warnings=["one warning"])
     assert made.logs
     assert any(flow.logs for flow in made.flows)
     out = io.StringIO()

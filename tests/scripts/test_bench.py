@@ -203,7 +203,7 @@ def test_the_capture_of_a_long_trace_has_its_connections(tmp_path: Path) -> None
     total = 2 * len((folder / "outbound.strace").read_bytes().splitlines())
     bench_strace.write(folder / "outbound.strace", trace, total, decorate=True)
     bench_stalls.write(folder / "capture.pcap", folder / "outbound.strace", capture, total, 22)
-    report = analyse([str(capture)], Options(straces=[GivenFile(str(trace), None)]))
+    report = analyse([str(capture)], Options(straces=[GivenFile(str(trace), None)])).report
     assert report.totals.flows == 22
     assert [(flow.stalled, flow.reason) for flow in report.flows] == [("ack_ch", "epoll_not_waited")] * 2
     assert report.straces[0].unread == 0

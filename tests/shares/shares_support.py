@@ -24,14 +24,14 @@ def label(path: Path) -> str:
 def told(analysis: Analysis) -> str:
     """The report as JSON, and the lengths of all flows, shown or not."""
     out = io.StringIO()
-    render(analysis, out, "json", RenderOptions())
+    render(analysis.report, out, "json", RenderOptions())
     lengths = {
         (name, with_open): sorted(analysis.tally.lengths(name, with_open).values())
         for name in NAMES
         for with_open in (False, True)
     }
     errors = [str(error) for error in analysis.unreadable]
-    return f"{out.getvalue()}{lengths}{sorted(analysis.tally.capture_points.items())}{errors}{analysis.warnings}"
+    return f"{out.getvalue()}{lengths}{sorted(analysis.tally.capture_points.items())}{errors}{analysis.report.warnings}"
 
 
 def report(*paths: Path, jobs: int = 1, all_flows: bool = False, max_flows: int = 100_000) -> Analysis:

@@ -73,7 +73,7 @@ def test_a_bound_that_is_reached(traffic: Path) -> None:
     several = report(traffic, jobs=2, max_flows=100)
     assert several.alone == "more flows may have been followed at once than --max-flows allows"
     assert told(several) == told(report(traffic, max_flows=100))
-    assert any("closed early" in warning for warning in several.warnings)
+    assert any("closed early" in warning for warning in several.report.warnings)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_half_open_flows_are_given_up_at_the_same_moments(
     path.write_bytes(records[0] + b"".join(sorted(records[1:], key=lambda record: record[:4])))
     several = report(path, jobs=2)
     assert several.alone == alone
-    assert several.totals.flows == count
+    assert several.report.totals.flows == count
     assert told(several) == told(report(path))
 
 

@@ -38,13 +38,9 @@ def alone(traffic: Path) -> str:
 
 @pytest.mark.parametrize("path", FILES[::5], ids=label)
 def test_every_kind_of_row(path: Path) -> None:
-    one = analyse([str(path)], Options(jobs=1, all_flows=True))
-    assert one.findings is not None
+    one, _, _, findings, _ = analyse([str(path)], Options(jobs=1, all_flows=True))
     made = list(one.flows)
-    assert (
-        list(rows.rows_by_several(one.findings.flows(), lambda flow: make_row(one.findings, flow, one.t0_ns), 3))
-        == made
-    )
+    assert list(rows.rows_by_several(findings.flows(), lambda flow: make_row(findings, flow, one.t0_ns), 3)) == made
 
 
 def test_they_are_made_by_others(several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +51,7 @@ def test_they_are_made_by_others(several: Analysis, alone: str, monkeypatch: pyt
         return make_row(self, flow, t0_ns)
 
     monkeypatch.setattr(Findings, "row_of", noted)
-    count = len(list(several.flows))
+    count = len(list(several.report.flows))
     assert count > 20
     assert 0 < len(here) < count / 2
     assert told(several) == alone
@@ -117,14 +113,14 @@ def test_a_fault_is_the_same(several: Analysis, monkeypatch: pytest.MonkeyPatch)
             raise KeyError("no such rule")
         return make_row(self, flow, t0_ns)
 
-    last = [row.id for row in several.flows][-1]
+    last = [row.id for row in several.report.flows][-1]
     monkeypatch.setattr(Findings, "row_of", faulty)
     with pytest.raises(KeyError, match="no such rule"):
-        list(several.flows)
+        list(several.report.flows)
 
 
 def test_who_has_seen_enough_leaves_nothing_running(several: Analysis) -> None:
-    made = iter(several.flows)
+    made = iter(several.report.flows)
     assert len(list(islice(made, 2))) == 2
     assert children()
     del made

@@ -204,9 +204,9 @@ def test_a_file_that_changes_its_size_when_reading_begins(
     monkeypatch.setattr(workers.Workers, "_start", change_first)
     several = report(path, jobs=3)
     assert not several.alone
-    assert several.captures == expected.captures
-    assert list(several.flows) == list(expected.flows)
-    assert several.totals == expected.totals
+    assert several.report.captures == expected.report.captures
+    assert list(several.report.flows) == list(expected.report.flows)
+    assert several.report.totals == expected.report.totals
 
 
 def stopped_after(path: Path, jobs: int, calls: int) -> Analysis:
@@ -227,14 +227,14 @@ def stopped_after(path: Path, jobs: int, calls: int) -> Analysis:
 @pytest.mark.parametrize("calls", [1, 2, 4])
 def test_all_stop_at_the_same_packet(tmp_path: Path, traffic: Path, jobs: int, calls: int) -> None:
     several = stopped_after(traffic, jobs, calls)
-    packets = several.captures[0].packets
+    packets = several.report.captures[0].packets
     assert packets > 0 or calls == 1  # the first call is before the first packet
     alone = report(cut_after(traffic, packets, tmp_path / "part.pcap"), all_flows=True)
-    assert [flow._replace(verdict=None) for flow in several.flows] == [
-        flow._replace(verdict=None) for flow in alone.flows
+    assert [flow._replace(verdict=None) for flow in several.report.flows] == [
+        flow._replace(verdict=None) for flow in alone.report.flows
     ]
-    assert several.totals == alone.totals
-    assert packets == PACKETS or any("reading was stopped" in warning for warning in several.warnings)
+    assert several.report.totals == alone.report.totals
+    assert packets == PACKETS or any("reading was stopped" in warning for warning in several.report.warnings)
 
 
 def test_a_killed_worker_s_share_stops_where_the_others_did(
@@ -244,8 +244,8 @@ def test_a_killed_worker_s_share_stops_where_the_others_did(
     with pytest.warns(ShareRedone):
         several = stopped_after(traffic, 2, 3)
     assert alone == [1]
-    part = cut_after(traffic, several.captures[0].packets, tmp_path / "part.pcap")
-    assert several.totals == report(part, all_flows=True).totals
+    part = cut_after(traffic, several.report.captures[0].packets, tmp_path / "part.pcap")
+    assert several.report.totals == report(part, all_flows=True).report.totals
 
 
 def test_stopped_twice(traffic: Path) -> None:

@@ -20,7 +20,7 @@ def verdicts(run: Path, straces: dict[str, Path]) -> dict[int, tuple[str | None,
     """Cause, reason and confidence of each stalled flow."""
     options = Options(straces=[GivenFile(str(path), side) for side, path in straces.items()])
     analysis = analyse([str(run / "capture.pcap")], options)
-    return {flow.id: (flow.cause, flow.reason, flow.confidence) for flow in analysis.flows if flow.stalled}
+    return {flow.id: (flow.cause, flow.reason, flow.confidence) for flow in analysis.report.flows if flow.stalled}
 
 
 @pytest.mark.skipif(not LAB.exists(), reason="the lab runs are not beside the project")

@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from two_ends_support import both, compared
@@ -20,8 +19,7 @@ WIDE = (*NAMES, "late-accept", "filtered-syn", "unanswered-requests")
 def told(report: TwoEnds, wanted: str, width: int | None = None) -> str:
     out = io.StringIO()
     # The folder that the captures lie in is another one on every machine.
-    bare = replace(
-        report,
+    bare = report._replace(
         client_captures=[one._replace(file="client.pcap") for one in report.client_captures],
         server_captures=[one._replace(file="server.pcap") for one in report.server_captures],
         version="",

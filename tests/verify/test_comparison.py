@@ -1,7 +1,5 @@
 """Two readings side by side: which stream is which flow, what is equal, what differs for a known reason or none."""
 
-from dataclasses import replace
-
 import pytest
 from verify_support import client_hello, handshake, pieces, record, write
 
@@ -20,7 +18,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> FlowReport:
     path = tmp_path_factory.mktemp("capture") / "a.pcap"
     (flow,) = analyse(
         [write(path, handshake() + pieces(record(client_hello()), [(0, 700)]))], Options(all_flows=True)
-    ).flows
+    ).report.flows
     return flow
 
 
@@ -36,7 +34,7 @@ def kinds(flow: FlowComparison) -> dict[str, str | None]:
 
 
 def with_event(flow: SeenFlow, name: str, event: Seen | None) -> SeenFlow:
-    return replace(flow, events={**flow.events, name: event})
+    return flow._replace(events={**flow.events, name: event})
 
 
 def test_equal(ours: FlowReport, theirs: SeenFlow) -> None:
@@ -56,7 +54,7 @@ def test_another_frame_and_another_time_are_unexplained(name: str, ours: FlowRep
 
 
 def test_other_words_are_unexplained(ours: FlowReport, theirs: SeenFlow) -> None:
-    other = replace(theirs, sni=None, version="TLS 1.2", alerts=[SeenAlert("server", "fatal", "unknown_ca", 7)])
+    other = theirs._replace(sni=None, version="TLS 1.2", alerts=[SeenAlert("server", "fatal", "unknown_ca", 7)])
     assert kinds(compare_flow(ours, other)) == {"sni": None, "tls_version": None, "alerts": None}
 
 
@@ -66,9 +64,9 @@ def test_an_inferred_alert_is_not_compared(ours: FlowReport, theirs: SeenFlow) -
 
 def test_a_guessed_direction_is_known_and_the_sides_are_compared_after_it(ours: FlowReport, theirs: SeenFlow) -> None:
     fin = Seen(9, 9)
-    other = with_event(replace(theirs, client=theirs.server, server=theirs.client), "client_fin", fin)
+    other = with_event(theirs._replace(client=theirs.server, server=theirs.client), "client_fin", fin)
     mine = ours._replace(events={**ours.events, "server_fin": ours.events["syn"]._replace(frame=9, ns=9)})  # type: ignore[union-attr]
-    assert kinds(compare_flow(mine, replace(other, direction_source="first_seen"))) == {
+    assert kinds(compare_flow(mine, other._replace(direction_source="first_seen"))) == {
         "endpoints": "midstream_direction"
     }
     assert kinds(compare_flow(mine, other)) == {"endpoints": None}
@@ -95,20 +93,20 @@ def test_a_stamp_beyond_64_bits(ours: FlowReport, theirs: SeenFlow) -> None:
 
 @pytest.mark.parametrize("kind", [known_differences.ICMP_QUOTE, known_differences.DAMAGED_HEADER])
 def test_streams_that_tshark_split(kind: str, ours: FlowReport, theirs: SeenFlow) -> None:
-    assert kinds(compare_flow(ours, replace(theirs, streams=(0, 4), strays={kind: 3}))) == {"streams": kind}
-    assert kinds(compare_flow(ours, replace(theirs, streams=(0, 4)))) == {"streams": None}
+    assert kinds(compare_flow(ours, theirs._replace(streams=(0, 4), strays={kind: 3}))) == {"streams": kind}
+    assert kinds(compare_flow(ours, theirs._replace(streams=(0, 4)))) == {"streams": None}
 
 
 def test_flows_of_the_same_endpoints_are_told_apart_by_their_first_frames(ours: FlowReport, theirs: SeenFlow) -> None:
     rows = [ours._replace(id=number, first_frame=frame) for number, frame in ((1, 1), (2, 20), (3, 30))]
-    streams = [replace(theirs, streams=(number,), first_frame=frame) for number, frame in ((0, 1), (1, 20), (2, 31))]
+    streams = [theirs._replace(streams=(number,), first_frame=frame) for number, frame in ((0, 1), (1, 20), (2, 31))]
     assert [(flow.ours and flow.ours.id, flow.theirs and flow.theirs.streams) for flow in compare(rows, streams)] == [
         (1, (0,)), (2, (1,)), (3, (2,)),
     ]  # fmt: skip
 
 
 def test_what_only_one_of_them_has(ours: FlowReport, theirs: SeenFlow) -> None:
-    other = replace(theirs, streams=(7,), client="10.0.0.9:1", first_frame=50)
+    other = theirs._replace(streams=(7,), client="10.0.0.9:1", first_frame=50)
     found = compare([ours], [other])
     assert [(flow.ours is None, flow.theirs is None, kinds(flow)) for flow in found] == [
         (False, True, {"flow": None}),
@@ -118,7 +116,7 @@ def test_what_only_one_of_them_has(ours: FlowReport, theirs: SeenFlow) -> None:
 
 
 def test_a_second_stream_of_one_flow_is_unexplained(ours: FlowReport, theirs: SeenFlow) -> None:
-    found = compare([ours], [theirs, replace(theirs, streams=(1,), first_frame=9)])
+    found = compare([ours], [theirs, theirs._replace(streams=(1,), first_frame=9)])
     assert [kinds(flow) for flow in found] == [{}, {"flow": None}]
 
 

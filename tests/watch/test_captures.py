@@ -30,7 +30,7 @@ def name(path: Path) -> str:
 def watched(path: Path) -> tuple[Listening, Analysis]:
     heard = Listening()
     result = heard.watch(str(path))
-    report = analyse([str(path)], Options(all_flows=True))
+    report = analyse([str(path)], Options(all_flows=True)).report
     assert result.standing.flows_opened == report.totals.flows
     assert result.standing.flows_open == result.standing.stalled_now == 0
     assert result.standing.packets == sum(capture.packets for capture in report.captures)

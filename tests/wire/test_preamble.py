@@ -15,11 +15,9 @@ from pcapstall.wire.preamble import (
     SEARCH_MAX,
     find_client_hello,
     name_answer,
-    name_preamble,
-    server_owes,
     server_tls_start,
-    tls_due,
 )
+from pcapstall.wire.preamble_names import name_preamble, server_owes, tls_due
 
 HELLO = record(22, client_hello(), 0x0301)
 SERVER = record(22, server_hello())

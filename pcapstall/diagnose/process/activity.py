@@ -3,12 +3,12 @@
 From counts and times of its calls only. Which thread is the one that matters is decided by the stages.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.core.times import format_span
-from pcapstall.diagnose.process.scene import Scene, StraceFact
+from pcapstall.diagnose.process.scene import Scene
 from pcapstall.diagnose.rules.base import capitalised
+from pcapstall.diagnose.verdict import Fact
 from pcapstall.strace.call_names import IDLE, POLLS, READS
 from pcapstall.strace.filtering import leaves_calls_out
 from pcapstall.strace.model import Thread
@@ -27,14 +27,13 @@ _COMPUTED_NS: Final = 1_000_000
 """So much time a call outside of calls is none that the tracer took, or the way from one to the next."""
 
 
-@dataclass(frozen=True, slots=True)
-class Doing:
+class Doing(NamedTuple):
     """What a thread did."""
 
     name: str
     phrase: str
     """For a sentence: ``it was in futex for 3.0 s``; empty when unknown."""
-    facts: tuple[StraceFact, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
 
 def doing(scene: Scene, thread: Thread | None, length_ns: int, *, for_event: bool = False) -> Doing:
@@ -126,7 +125,7 @@ def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int, for_event
     return Doing(BLOCKED, phrase, tuple(facts))
 
 
-def _waker(scene: Scene, waker: Wake) -> tuple[str, StraceFact]:
+def _waker(scene: Scene, waker: Wake) -> tuple[str, Fact]:
     """Who woke a futex wait, and what that thread read last before, or was in for long."""
     text = f"{_name(waker.thread)} woke it"
     lines = [int(waker.line)]

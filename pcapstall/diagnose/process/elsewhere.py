@@ -6,7 +6,8 @@ Told beside a verdict, for a reader who knows the program; nothing is concluded 
 from typing import Final
 
 from pcapstall.core.times import format_span
-from pcapstall.diagnose.process.scene import Scene, StraceFact
+from pcapstall.diagnose.process.scene import Scene
+from pcapstall.diagnose.verdict import Fact
 from pcapstall.strace.call_names import READS, WRITES
 from pcapstall.strace.sockets import Socket
 from pcapstall.strace.waits import CTL_ADD, CTL_DEL
@@ -26,7 +27,7 @@ class _Use:
         self.names: dict[str, None] = {}
 
 
-def other_connections(scene: Scene) -> list[StraceFact]:
+def other_connections(scene: Scene) -> list[Fact]:
     """Connections that were in use from early in the interval to late in it, and that were waited for in between."""
     uses: dict[int, _Use] = {}
     for activity in scene.window.threads.values():
@@ -55,7 +56,7 @@ def other_connections(scene: Scene) -> list[StraceFact]:
     ]
 
 
-def not_listening(scene: Scene, until_ns: int) -> StraceFact | None:
+def not_listening(scene: Scene, until_ns: int) -> Fact | None:
     """Where the listener was in no epoll set for most of the time up to ``until_ns``: the process wanted none then."""
     listener = scene.socket.listener
     if listener is None:

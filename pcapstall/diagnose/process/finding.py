@@ -6,8 +6,8 @@ The value that `sender` and `receiver` make and `judge` turns into a verdict.
 from dataclasses import dataclass, field
 
 from pcapstall.diagnose.engine import Tried
-from pcapstall.diagnose.process.scene import StraceFact
 from pcapstall.diagnose.process.trust import Limits
+from pcapstall.diagnose.verdict import Fact
 from pcapstall.strace.model import Thread
 
 EPOLL_NOT_WAITED = "epoll_not_waited"
@@ -31,7 +31,7 @@ class Finding:
     sentence: str
     late_ns: int
     """How long the stage lasted."""
-    facts: list[StraceFact] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
     thread: Thread | None = None
     """That had to act."""
     done_ns: int | None = None
@@ -50,6 +50,6 @@ class WrittenEarly:
 
     sentence: str
     written_ns: int
-    facts: list[StraceFact] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
     stages: dict[str, int] = field(default_factory=dict)
     tried: list[Tried] = field(default_factory=list)

@@ -3,8 +3,6 @@
 Observation replaces inference where it can; what packets know of the network stays. What a strace cannot show is said.
 """
 
-from dataclasses import replace
-
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import Tried
@@ -14,7 +12,7 @@ from pcapstall.diagnose.process.answering import judge_answering, judge_rest
 from pcapstall.diagnose.process.elsewhere import other_connections
 from pcapstall.diagnose.process.finding import NO_EVENT_DELIVERED, NOT_TRACED, Finding, WrittenEarly
 from pcapstall.diagnose.process.receiver import judge_receiver, listened
-from pcapstall.diagnose.process.scene import ANSWER_STAGES, HELLO_STAGES, ProcessVerdict, Scene, StraceFact
+from pcapstall.diagnose.process.scene import ANSWER_STAGES, HELLO_STAGES, Scene, Traced
 from pcapstall.diagnose.process.sender import judge_sender, not_traced
 from pcapstall.diagnose.process.threads import threads_of
 from pcapstall.diagnose.process.trust import limits
@@ -72,7 +70,7 @@ def look(case: Case, match: Match, matching: Matching) -> Scene | None:
     return Scene(case, match, matching)
 
 
-def judge(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
+def judge(case: Case, verdict: Verdict, scene: Scene) -> Verdict:
     """``verdict``, which packets gave, in the light of the recorded ``scene``."""
     way = scene.match.way
     if verdict.cause == CAPTURE:
@@ -120,7 +118,7 @@ def _too_late(scene: Scene) -> bool:
     return seen * 2 < scene.length_ns
 
 
-def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> ProcessVerdict:
+def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> Verdict:
     is_client = scene.match.end.is_client
     cause = found.cause or (CLIENT_PROCESS if is_client else SERVER_PROCESS)
     did = doing(scene, found.thread, found.late_ns, for_event=found.reason == NO_EVENT_DELIVERED)
@@ -137,13 +135,13 @@ def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> 
     settle = "" if confidence == HIGH else " and ".join(dict.fromkeys(wishes))
     threads, more = threads_of(scene, found.thread)
     if found.reason == NOT_TRACED and verdict.cause != cause:
-        told = _with_note(verdict, scene, facts, settle)
-        return replace(told, threads=threads, more_threads=more, tried=found.tried)
+        noted = _with_note(verdict, facts, settle)
+        return noted._replace(traced=Traced(None, scene.match.way, threads, more, tried=found.tried))
     final = conclude(
         case, cause, found.reason, confidence, sentence, facts, settle, _parts(case, verdict, scene, found, cause)
     )
-    told = _wrap(final, did.name or NO_ACTIVITY, scene.match.way)
-    return replace(told, threads=threads, more_threads=more, stages=found.stages, tried=found.tried)
+    traced = Traced(did.name or NO_ACTIVITY, scene.match.way, threads, more, found.stages, found.tried)
+    return final._replace(traced=traced)
 
 
 def _parts(case: Case, verdict: Verdict, scene: Scene, found: Finding, cause: str) -> dict[str, int]:
@@ -164,7 +162,7 @@ def _parts(case: Case, verdict: Verdict, scene: Scene, found: Finding, cause: st
     return dict(split(case.start_ns, case.end_ns, marks, rest))
 
 
-def _not_the_process(case: Case, verdict: Verdict, scene: Scene, found: WrittenEarly) -> ProcessVerdict:
+def _not_the_process(case: Case, verdict: Verdict, scene: Scene, found: WrittenEarly) -> Verdict:
     """The bytes were written in time: whatever packets thought of the process is refuted."""
     is_client = scene.match.end.is_client
     here = case.captured_at(is_client)
@@ -193,10 +191,10 @@ def _not_the_process(case: Case, verdict: Verdict, scene: Scene, found: WrittenE
     final = conclude(
         case, cause, reason, confidence, sentence, facts, " and ".join(dict.fromkeys([wish, *wishes])), parts
     )
-    return replace(_wrap(final, None, scene.match.way), stages=found.stages, tried=found.tried)
+    return final._replace(traced=Traced(None, scene.match.way, stages=found.stages, tried=found.tried))
 
 
-def _unanswered_syn(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdict:
+def _unanswered_syn(case: Case, verdict: Verdict, scene: Scene) -> Verdict:
     """A SYN without an answer, lost or dropped by the server's host: not for a full queue if somebody waited there."""
     way = scene.match.way
     free = listened(scene, scene.begin_ns)
@@ -205,10 +203,10 @@ def _unanswered_syn(case: Case, verdict: Verdict, scene: Scene) -> ProcessVerdic
     sentence = f"{verdict.sentence}; its queue for connections was empty, so most likely the SYN was lost on its way"
     facts = [free, *verdict.evidence]
     final = conclude(case, NETWORK, verdict.reason, MEDIUM, sentence, facts, verdict.would_settle)
-    return replace(_wrap(final, None, way), tried=[Tried(LISTENED, True, free.text.rstrip("."))])
+    return final._replace(traced=Traced(None, way, tried=[Tried(LISTENED, True, free.text.rstrip("."))]))
 
 
-def _overhead(scene: Scene) -> list[StraceFact]:
+def _overhead(scene: Scene) -> list[Fact]:
     """What the tracer itself may have cost: it stops the process twice a call."""
     calls = int(scene.window.calls)
     if calls < _MANY_CALLS:
@@ -216,28 +214,13 @@ def _overhead(scene: Scene) -> list[StraceFact]:
     return [scene.fact(f"{calls} calls were traced in it; the tracer stops the process at each and slows it down.")]
 
 
-def _with_note(verdict: Verdict, scene: Scene, facts: list[Fact], settle: str) -> ProcessVerdict:
+def _with_note(verdict: Verdict, facts: list[Fact], settle: str) -> Verdict:
     """The trace says nothing, so packets have the last word; what would have shown it is said."""
     own = [fact for fact in facts if fact not in verdict.evidence]
     wish = " and ".join(dict.fromkeys(filter(None, (verdict.would_settle, settle))))
-    told = replace(verdict, evidence=[*verdict.evidence, *own], would_settle="" if verdict.confidence == HIGH else wish)
-    return _wrap(told, None, scene.match.way)
+    settled = verdict.confidence == HIGH
+    return verdict._replace(evidence=[*verdict.evidence, *own], would_settle="" if settled else wish)
 
 
-def _as_it_was(verdict: Verdict, way: str, why: str) -> ProcessVerdict:
-    return replace(_wrap(verdict, None, way), tried=[Tried(ANY_STAGE, False, why)])
-
-
-def _wrap(verdict: Verdict, activity: str | None, way: str) -> ProcessVerdict:
-    return ProcessVerdict(
-        verdict.cause,
-        verdict.reason,
-        verdict.confidence,
-        verdict.sentence,
-        verdict.evidence,
-        verdict.would_settle,
-        verdict.parts,
-        verdict.named_side,
-        activity,
-        way,
-    )
+def _as_it_was(verdict: Verdict, way: str, why: str) -> Verdict:
+    return verdict._replace(traced=Traced(None, way, tried=[Tried(ANY_STAGE, False, why)]))

@@ -7,11 +7,11 @@ from pcapstall.core.times import format_span
 from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.elsewhere import not_listening
 from pcapstall.diagnose.process.finding import LATE_ACCEPT, LATE_READ, SLOW_HANDLING, Finding, WrittenEarly
-from pcapstall.diagnose.process.scene import Scene, StraceFact, union_ns
+from pcapstall.diagnose.process.scene import Scene, union_ns
 from pcapstall.diagnose.process.sender import not_traced
 from pcapstall.diagnose.process.stages import ACCEPTED, READ, WRITTEN, add_up, tried_in_time, written_early
 from pcapstall.diagnose.process.trust import Limits
-from pcapstall.diagnose.verdict import MEDIUM
+from pcapstall.diagnose.verdict import MEDIUM, Fact
 from pcapstall.strace.call_names import ACCEPTS, POLLS, READS, WRITES
 from pcapstall.strace.model import Thread
 from pcapstall.strace.waits import EPOLLET
@@ -109,7 +109,7 @@ def _read(scene: Scene) -> _Read | None:
     return None
 
 
-def _passed_on(scene: Scene, facts: list[StraceFact]) -> str:
+def _passed_on(scene: Scene, facts: list[Fact]) -> str:
     """Of a proxy that passes the hello on: when, and how long the answer of the one behind it took."""
     relayed = scene.match.relayed
     if relayed is None or relayed.written.call.start_ns < 0:
@@ -131,8 +131,8 @@ def _passed_on(scene: Scene, facts: list[StraceFact]) -> str:
     return f": it passed it on to {where}, where the answer took {format_span(took)}"
 
 
-def _facts(scene: Scene, read: _Read | None) -> list[StraceFact]:
-    facts: list[StraceFact] = []
+def _facts(scene: Scene, read: _Read | None) -> list[Fact]:
+    facts: list[Fact] = []
     accepted = scene.socket.created if scene.socket.listener is not None else None
     if accepted is not None and accepted.end_ns >= 0:
         when = scene.after(accepted.end_ns) + " after" if accepted.end_ns > scene.begin_ns else "before"
@@ -148,7 +148,7 @@ def _facts(scene: Scene, read: _Read | None) -> list[StraceFact]:
     return facts
 
 
-def listened(scene: Scene, at_ns: int) -> StraceFact | None:
+def listened(scene: Scene, at_ns: int) -> Fact | None:
     """Whether a thread was in accept, or waited on the listener, at that time: its queue was empty then."""
     listener = scene.socket.listener
     if listener is None:

@@ -3,14 +3,13 @@
 Facts only. Which stage was late is asked of it by the modules beside.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import Tried
-from pcapstall.diagnose.verdict import Fact, Verdict
+from pcapstall.diagnose.verdict import Fact
 from pcapstall.match.matching import Match, Matching
 from pcapstall.strace.index import Index
 from pcapstall.strace.model import OpenFile
@@ -26,29 +25,20 @@ ANSWER_STAGES: Final = ("ch_sh", "ch2_sh")
 _MAX_PAD_NS: Final = 50_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class StraceFact(Fact):
-    """A sentence that rests on lines of a strace."""
-
-    lines: tuple[str, ...] = ()
-    """``client.strace:66``."""
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadCalls:
+class ThreadCalls(NamedTuple):
     """Calls of one kind of one thread, as far as they lie in the interval."""
 
     call: str
     """``epoll_wait on set 6``."""
-    count: int
+    n: int
+    """How many."""
     total_ns: int
     longest_ns: int
     lines: tuple[str, ...]
     """The first and the last of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadDoing:
+class ThreadDoing(NamedTuple):
     """What one thread did in the interval."""
 
     pid: int
@@ -70,19 +60,18 @@ class ThreadDoing:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessVerdict(Verdict):
-    """A verdict that a strace had a part in."""
+class Traced(NamedTuple):
+    """What a strace shows that had a part in a verdict."""
 
-    activity: str | None = None
-    match: str | None = None
-    threads: list[ThreadDoing] = field(default_factory=list)
+    activity: str | None
+    match: str
+    threads: Sequence[ThreadDoing] = ()
     """The one that had to act first; empty where the process is not what the verdict is about."""
     more_threads: int = 0
     """How many more there are."""
-    stages: dict[str, int] = field(default_factory=dict)
+    stages: Mapping[str, int] = {}
     """What the interval is made of by the process, in the order of `stages`; adds up to it."""
-    tried: list[Tried] = field(default_factory=list)
+    tried: Sequence[Tried] = ()
     """Which stages were looked at, and why each was the late one or not."""
 
 
@@ -115,9 +104,9 @@ class Scene:
         """The lines, for evidence; unseen ones left out."""
         return tuple(dict.fromkeys(self.index.where(ref) for ref in refs if ref))
 
-    def fact(self, text: str, *refs: int) -> StraceFact:
+    def fact(self, text: str, *refs: int) -> Fact:
         """A sentence and the lines that it rests on."""
-        return StraceFact(text, (), self.where(int(ref) for ref in refs))
+        return Fact(text, (), self.where(int(ref) for ref in refs))
 
     def after(self, ns: int) -> str:
         """How long after the interval's begin, for a sentence; before it is at once."""

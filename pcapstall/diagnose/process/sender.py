@@ -16,7 +16,7 @@ from pcapstall.diagnose.process.finding import (
     Finding,
     WrittenEarly,
 )
-from pcapstall.diagnose.process.scene import Scene, StraceFact
+from pcapstall.diagnose.process.scene import Scene
 from pcapstall.diagnose.process.stages import (
     WRITTEN,
     EventTimes,
@@ -29,7 +29,7 @@ from pcapstall.diagnose.process.stages import (
 )
 from pcapstall.diagnose.process.trust import Limits, set_limits, uses_uring
 from pcapstall.diagnose.rules import base
-from pcapstall.diagnose.verdict import MEDIUM
+from pcapstall.diagnose.verdict import MEDIUM, Fact
 from pcapstall.strace.call_names import WRITES
 from pcapstall.strace.model import Thread
 from pcapstall.strace.syscalls import EPOLL, POLLING
@@ -134,7 +134,7 @@ def _by_events(scene: Scene, write: Write | None, until: int, times: EventTimes,
     return found
 
 
-def _registration(scene: Scene) -> tuple[str, list[StraceFact]]:
+def _registration(scene: Scene) -> tuple[str, list[Fact]]:
     """Where the socket was added to which set, and the set's name."""
     for item in scene.window.registrations:
         text = f"Descriptor {item.fd} was in epoll set {item.epoll_fd} ({mask_text(item.mask)}) when it began"
@@ -170,7 +170,7 @@ def _not_waited(scene: Scene, write: Write | None, waits: list[Wait], unwaited: 
     return Finding(EPOLL_NOT_WAITED, sentence, unwaited, facts, thread, None, set_limits(scene))
 
 
-def _other_waits(scene: Scene) -> StraceFact:
+def _other_waits(scene: Scene) -> Fact:
     """How often and how long other sets were waited on; who waited on which is told thread by thread."""
     waited = scene.window.other_waits.values()
     long = [spent for spent in waited if int(spent.total_ns) * 100 > scene.length_ns]
@@ -241,7 +241,7 @@ def _no_event(scene: Scene, waits: list[Wait], event: Wait | None, waited: int) 
 
 def _not_written(scene: Scene, write: Write | None, until: int) -> Finding:
     late = until - scene.begin_ns
-    facts: list[StraceFact] = []
+    facts: list[Fact] = []
     last: Note | None = None
     for note in scene.own():
         if note.start_ns < until:

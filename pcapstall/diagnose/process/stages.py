@@ -5,8 +5,7 @@ the packet, or time in the stage that was not over yet.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.engine import Tried
@@ -50,8 +49,7 @@ def add_up(scene: Scene, lengths: Sequence[tuple[str, int]], written: bool) -> d
     return stages
 
 
-@dataclass(frozen=True, slots=True)
-class EventTimes:
+class EventTimes(NamedTuple):
     """How the time up to a write divides, where readiness was to be waited for."""
 
     event: Wait | None

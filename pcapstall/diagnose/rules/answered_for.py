@@ -3,7 +3,6 @@
 Laid on every conclusion by packets; a process that a strace shows is whoever it is.
 """
 
-from dataclasses import replace
 from typing import Final
 
 from pcapstall.core.counts import several
@@ -29,8 +28,7 @@ def as_far_as_seen(case: Case, verdict: Verdict) -> Verdict:
         f"SYNs of this client to {several(answerer.servers, 'server')} in {answerer.networks} networks were all "
         f"answered within {span(answerer.longest_ns)}, with TTL {answerer.ttl}: one host near it answers for them."
     )
-    return replace(
-        verdict,
+    return verdict._replace(
         cause=UNKNOWN,
         confidence=LOW,
         sentence=f"{verdict.sentence}; but the server here is a proxy or VPN that answers for every server: it, the "

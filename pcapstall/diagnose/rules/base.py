@@ -4,8 +4,7 @@ The limits that hold for all conclusions are laid on here, so that no rule can f
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_span
@@ -28,8 +27,7 @@ Judgement = Verdict | str
 """A conclusion, or why the rule does not hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule."""
 
     name: str

@@ -4,7 +4,7 @@ The capture has seen the hello; which of its copies got through is told by the A
 had arrived by a duplicate SACK (RFC 2883).
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
@@ -18,8 +18,7 @@ AGAIN_MIN = 3
 """Copies that must have been lost before it is said that full segments never come through."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(NamedTuple):
     """The bytes that were waited for, each time they were sent, and what the other side said of them."""
 
     sender: bool

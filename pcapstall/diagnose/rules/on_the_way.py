@@ -3,7 +3,7 @@
 The sender is far from here, so losses are seen by what is missing. Losses seen at the sender are in `delivery`.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
@@ -19,8 +19,7 @@ PERSISTS_NS = 1_000_000_000
 """A hole that stays open for so long was retransmitted more than once, and lost each time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(NamedTuple):
     """Bytes that are missing, though later ones of the same flight came."""
 
     begin: int

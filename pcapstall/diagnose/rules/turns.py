@@ -3,8 +3,8 @@
 Before a hello the two sides may take turns (a proxy's answer, STARTTLS); who owed what when is read off the payload.
 """
 
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from pcapstall.diagnose.case import Case, once_a_case
 from pcapstall.diagnose.segments import Seg
@@ -17,8 +17,7 @@ NO_TURN: Final = "the stage is not one side's turn"
 """Why a rule about turns does not hold for other stages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owed:
+class Owed(NamedTuple):
     """What a side owes in a stage, and what is said of it."""
 
     what: str
@@ -27,7 +26,7 @@ class Owed:
     loss_reason: str
     """The reason when it was lost."""
     turn: Turn
-    marks: list[tuple[int, str]] = field(default_factory=list)
+    marks: Sequence[tuple[int, str]] = ()
     """Parts of the interval that lie before this turn, for `split`."""
     certain: bool = True
     """Whether it surely was this side's turn: what it waited for had come, to the last byte."""

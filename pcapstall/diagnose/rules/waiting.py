@@ -3,8 +3,6 @@
 The proofs are those of `turn`; what was lost on the way has rules of its own, and so has the time before a hello.
 """
 
-from dataclasses import replace
-
 from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
@@ -118,7 +116,7 @@ def filled_by_other_work(case: Case) -> Judgement:
         return "no lookup and no other connection of the client's host fills the gap"
     found = _late(case, turn, MEDIUM, [other, *_context(case, turn)[:-1]], AT_CLIENT)
     what = "another connection" if "connection" in other.text else "a name in DNS"
-    return replace(found, sentence=f"{found.sentence}, most likely waiting for {what} meanwhile")
+    return found._replace(sentence=f"{found.sentence}, most likely waiting for {what} meanwhile")
 
 
 def undecided(case: Case) -> Judgement:

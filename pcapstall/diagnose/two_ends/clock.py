@@ -6,8 +6,7 @@ some line of time with a drift that clocks can have; when none fits, no offset i
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 DRIFT_MAX_PPB: Final = 100_000
 """Clocks that differ in rate by more than 100 ppm are not two clocks of hosts: one of them was set."""
@@ -18,8 +17,7 @@ STAMP_NS: Final = 1_000
 _BILLION: Final = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """One packet at both ends."""
 
     client_ns: int
@@ -32,8 +30,7 @@ class Sample:
         return self.server_ns - self.client_ns
 
 
-@dataclass(frozen=True, slots=True)
-class _Bounds:
+class _Bounds(NamedTuple):
     """What samples say of the offset, as points of time and offset: of each side only those that can bound a line."""
 
     origin_ns: int
@@ -63,8 +60,7 @@ class _Bounds:
         return _argmax(self.margin, -DRIFT_MAX_PPB, DRIFT_MAX_PPB)
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(NamedTuple):
     """The line that lies midway between all bounds, and how far another one that fits may lie from it."""
 
     origin_ns: int
@@ -76,8 +72,8 @@ class Clock:
     fastest_ns: int
     """The fastest way there and the fastest way back, together: no packet was faster."""
     samples: int
-    _bounds: _Bounds
-    _drifts: tuple[int, int]
+    bounds: _Bounds
+    drifts: tuple[int, int]
     """The rates of all lines that fit lie between these."""
 
     def offset_at(self, client_ns: int) -> int:
@@ -103,9 +99,9 @@ class Clock:
         """How far the true offset may be from `offset_at`, at most, if no clock was set and drift is within
         `DRIFT_MAX_PPB`."""
         at = client_ns - self.origin_ns
-        low, high = self._drifts
-        highest = _largest(lambda drift: self._bounds.least_upper(drift) + at * drift // _BILLION, low, high)
-        lowest = -_largest(lambda drift: -self._bounds.most_lower(drift) - at * drift // _BILLION, low, high)
+        low, high = self.drifts
+        highest = _largest(lambda drift: self.bounds.least_upper(drift) + at * drift // _BILLION, low, high)
+        lowest = -_largest(lambda drift: -self.bounds.most_lower(drift) - at * drift // _BILLION, low, high)
         offset = self.offset_at(client_ns)
         return max(highest - offset, offset - lowest, self.fastest_ns // 2)
 

@@ -5,7 +5,6 @@ between the hosts is told here, and only by packets that left one end and did no
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from pcapstall.diagnose.case import Case
@@ -98,7 +97,7 @@ def _doubted(verdict: TwoVerdict, at_client: bool) -> TwoVerdict:
     """``verdict`` on a host whose capture may have been over."""
     lacking = f"a capture at the {side_of(at_client)} that surely was running until then"
     settle = f"{verdict.would_settle} and {lacking}" if verdict.would_settle else lacking
-    return replace(verdict, confidence=at_most(verdict.confidence, MEDIUM), would_settle=settle)
+    return verdict._replace(confidence=at_most(verdict.confidence, MEDIUM), would_settle=settle)
 
 
 def _host(scene: Scene, walk: Walk, cause: str, alone: Verdict | None, parts: Mapping[str, int]) -> TwoVerdict:
@@ -224,7 +223,7 @@ def _without_clock(scene: Scene, alone: dict[bool, Verdict | None]) -> TwoVerdic
     if not lacking:
         return verdict
     settle = verdict.would_settle or lacking
-    return replace(verdict, confidence=at_most(verdict.confidence, MEDIUM), would_settle=settle)
+    return verdict._replace(confidence=at_most(verdict.confidence, MEDIUM), would_settle=settle)
 
 
 def _taken_over(scene: Scene, verdict: Verdict, at_client: bool, parts: Mapping[str, int]) -> TwoVerdict:

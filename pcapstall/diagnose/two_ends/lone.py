@@ -3,8 +3,6 @@
 What may be the same connection in both is decided in `pairing`.
 """
 
-from dataclasses import replace
-
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import diagnose
 from pcapstall.diagnose.outcome import FILTERED, PROHIBITED
@@ -45,15 +43,14 @@ def judge_never_there(case: Case, clock: Clock | None, span: Span, known: bool) 
         fact = TwoFact(f"The capture at the server has none of these SYNs; it was running for {count} them.", refs)
     else:
         fact = TwoFact("The capture at the server has none of these SYNs, nor any packet from after them.", refs)
-    alone = replace(alone, evidence=[fact, *alone.evidence])
+    alone = alone._replace(evidence=[fact, *alone.evidence])
     if case.outcome.tcp == PROHIBITED:
         return alone
     lacking = [] if watched else ["a capture at the server that surely went on until then"]
     if not known:
         lacking.append("knowing that the capture at the server would show that port and address")
     sent = times(len(syns))
-    return replace(
-        alone,
+    return alone._replace(
         cause=TO_SERVER,
         reason="filtered",
         confidence=MEDIUM,

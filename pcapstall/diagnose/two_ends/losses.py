@@ -5,8 +5,7 @@ lacks it itself; that is told apart before, in `crossings`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.core.counts import several
 from pcapstall.diagnose.rules.base import capitalised, span, times, were
@@ -33,8 +32,7 @@ IDLE_NS: Final = 1_000_000_000
 """What a translator forgets, it forgets while nothing passes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(NamedTuple):
     """What became of the segments of one direction, as far as they were noted."""
 
     sent: int

@@ -6,8 +6,8 @@ equal otherwise. What fits several flows is left unpaired, with the candidates, 
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from pcapstall.diagnose.knowledge import client_key
 from pcapstall.flows.flow import Flow
@@ -22,8 +22,7 @@ UNKNOWN: Final = -1
 _MASK: Final = 0xFFFF_FFFF
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """What a connection keeps on its way."""
 
     client_isn: int
@@ -48,8 +47,7 @@ class Signature:
         return tuple(value for value, wanted in zip(three, by, strict=True) if wanted)
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """One connection, as each capture has it."""
 
     client: Flow
@@ -59,8 +57,7 @@ class Pair:
     """How they were found to be the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unpaired:
+class Unpaired(NamedTuple):
     """A flow that only one capture has, or that may be several of the other's."""
 
     flow: Flow
@@ -80,7 +77,7 @@ class Pairing:
 def signature(flow: Flow) -> Signature:
     """What tells this connection from all others."""
     hello = flow.client_hello
-    return replace(_by_handshake(flow), random=hello.random if hello is not None else b"")
+    return _by_handshake(flow)._replace(random=hello.random if hello is not None else b"")
 
 
 def _by_handshake(flow: Flow) -> Signature:

@@ -4,7 +4,7 @@ Values only; how pieces find their partners is in `crossings`, how their fates a
 """
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.diagnose.segments import Seg
 
@@ -87,8 +87,7 @@ class Direction:
         return [piece for piece in self.sent if piece.fate == LOST]
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(NamedTuple):
     """What to subtract from offsets of the capture at the server to have those of the one at the client."""
 
     client: int = 0

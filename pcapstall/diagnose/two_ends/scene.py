@@ -4,9 +4,8 @@ Facts only. The stall that is judged is the one that the client's end shows, whe
 for.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.core.seq import seq_diff
 from pcapstall.diagnose.case import Case
@@ -21,16 +20,14 @@ SETTLED_NS: Final = 100_000_000
 """A packet is given so long, beyond the fastest round trip, to come to a capture that is about to end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """When a capture began and ended, by its first and last packet."""
 
     first_ns: int
     last_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """Times of both ends as the clock at one end has them (`walk.Times`)."""
 
     clock: Clock

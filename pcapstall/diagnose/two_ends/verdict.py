@@ -4,13 +4,12 @@ Plain frozen values, made by `judge` and shown by the report.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pcapstall.diagnose.verdict import Conclusion, Fact
 
 
-@dataclass(frozen=True, slots=True)
-class TwoFact:
+class TwoFact(NamedTuple):
     """One sentence, with the frames of either capture that show it."""
 
     text: str
@@ -18,9 +17,8 @@ class TwoFact:
     server_refs: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TwoVerdict(Conclusion[TwoFact]):
-    """The conclusion about one connection at both ends: the network's part may have a direction."""
+TwoVerdict = Conclusion[TwoFact]
+"""The conclusion about one connection at both ends: the network's part may have a direction."""
 
 
 def fact_at(at_client: bool, text: str, refs: Iterable[int], elsewhere: Iterable[int] = ()) -> TwoFact:

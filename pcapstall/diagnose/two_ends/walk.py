@@ -7,7 +7,7 @@ long the copy itself was on its way is the fastest round trip, which has no dire
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from pcapstall.diagnose.segments import overlaps
 from pcapstall.diagnose.split import split
@@ -45,8 +45,7 @@ class Times(Protocol):
         """How long the fastest packet of a direction was on its way, as these times have it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One part of the interval, on the line of `Times`."""
 
     part: str

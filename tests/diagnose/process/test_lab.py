@@ -42,7 +42,7 @@ LATE = {
 
 def stalled(capture: Path, *straces: Path) -> list[FlowReport]:
     given = [GivenFile(str(path)) for path in straces]
-    return [row for row in analyse([str(capture)], Options(straces=given)).flows if row.stalled]
+    return [row for row in analyse([str(capture)], Options(straces=given)).report.flows if row.stalled]
 
 
 @pytest.mark.parametrize("name", RUNS)

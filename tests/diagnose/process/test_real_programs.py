@@ -43,12 +43,12 @@ RUNS = [
 def test_real_programs(name: str, cause: str, reason: str, activity: str, confidence: str, words: str) -> None:
     straces = [GivenFile(str(REAL / f"{name}.strace.gz"))]
     analysis = analyse([str(REAL / f"{name}.pcap.gz")], Options(straces=straces))
-    (row,) = [row for row in analysis.flows if row.stalled]
+    (row,) = [row for row in analysis.report.flows if row.stalled]
     assert (row.cause, row.reason, row.activity, row.confidence) == (cause, reason, activity, confidence)
     assert words in (row.verdict or "")
     assert any(item.strace for item in row.evidence)
     assert sum((row.stages_ns or {}).values()) in (0, row.stalled_ns)
-    (report,) = analysis.straces
+    (report,) = analysis.report.straces
     assert report.unread == 0
 
 
@@ -57,7 +57,7 @@ def test_what_a_server_waited_for_is_told() -> None:
         [str(REAL / "go-asks-another.pcap.gz")],
         Options(straces=[GivenFile(str(REAL / "go-asks-another.strace.gz"))]),
     )
-    (row,) = analysis.flows
+    (row,) = analysis.report.flows
     assert any("had to do with socket to 127.0.0.1:7000" in item.text for item in row.evidence)
 
 
@@ -67,5 +67,5 @@ def test_a_client_that_waits_for_the_rest_of_the_flight_is_not_late() -> None:
         [str(REAL / "java-locked.pcap.gz")],
         Options(straces=[GivenFile(str(REAL / "java-locked-client.strace.gz"))]),
     )
-    (row,) = [row for row in analysis.flows if row.stalled]
+    (row,) = [row for row in analysis.report.flows if row.stalled]
     assert (row.stalled, row.cause, row.reason) == ("sh_cfin", "server_process", "server_slow_hello")
