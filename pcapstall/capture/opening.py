@@ -9,7 +9,6 @@ from pcapstall.capture.decompress import DecompressedSource
 from pcapstall.capture.pcap import PcapCursor, pcap_magic
 from pcapstall.capture.pcapng import PcapngCursor
 from pcapstall.capture.reader import FileCursor
-from pcapstall.capture.remote import RemoteSource, is_url
 from pcapstall.capture.sniff import HEAD, why_not_a_capture
 from pcapstall.capture.source import Source, Stop, open_source
 from pcapstall.core.compression import compression_of
@@ -33,8 +32,18 @@ def open_capture(path: str, file_index: int = 0, stop: Stop | None = None) -> Fi
     return cursor
 
 
+def is_url(path: str) -> bool:
+    """Whether ``path`` names a file of another file system, as `remote` reads."""
+    scheme, mark, _ = path.partition("://")
+    return bool(mark) and scheme.replace("+", "").replace("-", "").isalnum()
+
+
 def _source_of(path: str, stop: Stop | None) -> Source:
-    return RemoteSource(path, stop) if is_url(path) else open_source(path, stop)
+    if is_url(path):
+        from pcapstall.capture.remote import RemoteSource  # few are
+
+        return RemoteSource(path, stop)
+    return open_source(path, stop)
 
 
 def unpacked(source: Source) -> Source:

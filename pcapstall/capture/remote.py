@@ -1,7 +1,7 @@
 """Captures by URL (``s3://bucket/ring/*.pcap``), read by way of fsspec, which is an extra of the package.
 
-Everything that knows a URL is here. What a file system raises is told like any other input that cannot be read; what
-else goes wrong is let through.
+Everything that knows a URL is here, but for what one looks like (`opening.is_url`). What a file system raises is told
+like any other input that cannot be read; what else goes wrong is let through.
 """
 
 import sys
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 _INSTALL: Final = install_words("dask")
 _BLOCK: Final = 8 << 20
 """Bytes fetched ahead: a request takes longer than many chunks."""
-
-
-def is_url(path: str) -> bool:
-    """Whether ``path`` names a file of another file system."""
-    scheme, mark, _ = path.partition("://")
-    return bool(mark) and scheme.replace("+", "").replace("-", "").isalnum()
 
 
 _RAISED: Final = (OSError, ValueError, EOFError, NotImplementedError)

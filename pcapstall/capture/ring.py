@@ -4,7 +4,6 @@ Each of many files is opened once to read its first record, and closed again unt
 hundreds needs neither hundreds of descriptors nor hundreds of buffers. Records are handed out by `captures`.
 """
 
-import glob
 import os
 import stat
 from collections.abc import Iterable
@@ -12,12 +11,11 @@ from functools import cmp_to_key
 from typing import Final
 
 from pcapstall.capture.info import CaptureInfo, CaptureWarning
-from pcapstall.capture.opening import open_capture
+from pcapstall.capture.opening import is_url, open_capture
 from pcapstall.capture.reader import MAX_NS, FileCursor
-from pcapstall.capture.remote import expand_url, is_url
 from pcapstall.capture.source import STDIN, Stop
 from pcapstall.core.errors import InputError
-from pcapstall.core.files import files_named
+from pcapstall.core.files import files_named, is_pattern
 
 BATCH_NS: Final = 2_000_000_000
 """Records of several interfaces are out of order by less than this."""
@@ -107,13 +105,15 @@ class Ring:
                 names += self._expand_url(path)
                 continue
             found = files_named(path)
-            if not found and glob.has_magic(path):
+            if not found and is_pattern(path):
                 self.failed.append(InputError(path, "no file has a name like this"))
             else:
                 names += found or [path]
         return names
 
     def _expand_url(self, path: str) -> list[str]:
+        from pcapstall.capture.remote import expand_url  # few are
+
         try:
             return expand_url(path)
         except InputError as error:

@@ -37,6 +37,18 @@ COMMANDS: Final = {
     "verify": "pcapstall.cli.verify_command",
 }
 """Name of each command and the module whose `command` it is."""
+SUMMARIES: Final = {
+    "report": "Report the flows of CAPTURE that stalled or failed, and how the others did.",
+    "timeline": "Tell what happened to one flow of CAPTURE: packets, calls of both ends and log lines in one order.",
+    "summary": "Sum up the flows of CAPTURE by server, SNI or client: outcomes, and percentiles of each interval.",
+    "watch": "Tell of each flow of CAPTURE when it stalls, goes on, fails or ends, as packets arrive.",
+    "compare": "Put a capture at the client and one at the server together: where time and packets went.",
+    "diff": "Compare two reports: new and gone stalls, percentiles side by side, outcomes.",
+    "plot": "Draw CAPTURE: each flow at its start and its delay, and how long each step took; or one flow.",
+    "extract": "Write some flows of CAPTURE to a small capture, to be attached to a ticket or opened in Wireshark.",
+    "verify": "Read CAPTURE with tshark, too, and list where the two readings differ.",
+}
+"""The first sentence of the help of each, for which not all of them shall be imported."""
 
 
 class LazyGroup(click.Group):
@@ -56,13 +68,9 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Each command with the whole first sentence of its help; click would cut it."""
-        rows = []
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            rows.append((name, (command.help or "").strip().partition("\n")[0] if command else ""))
+        """Each command with the whole first sentence of its help; click would import them all and cut it."""
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl(list(SUMMARIES.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -79,7 +87,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> 
     if not wanted or ctx.resilient_parsing:
         return
     import pcapstall
-    from pcapstall import _build  # looks at every compiled module, so only here
+    from pcapstall import _build  # looks for every compiled module, so only here
 
     python = ".".join(map(str, sys.version_info[:3]))
     click.echo(f"pcapstall {pcapstall.__version__}, {_build.kind()}, Python {python}")

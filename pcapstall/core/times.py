@@ -16,12 +16,12 @@ DAY: Final = 24 * HOUR
 YEAR: Final = 365 * DAY
 
 _UNITS: Final = {"ns": 1, "us": US, "µs": US, "ms": MS, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR}
-_DURATION: Final = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-zµ]+)")
+_DURATION: Final = r"(-?\d+(?:\.\d+)?)\s*([a-zµ]+)"
 
 
 def parse_duration(text: str) -> int:
     """``500ms``, ``1.5 s``, ``2m`` in nanoseconds; ValueError when it is none."""
-    match = _DURATION.fullmatch(text.strip())
+    match = re.fullmatch(_DURATION, text.strip())
     if match is None or match[2] not in _UNITS:
         raise ValueError(f"{text!r} is not a duration: write 500ms, 1s, 200us, 2m")
     whole, _, fraction = match[1].partition(".")

@@ -4,7 +4,7 @@ The command line does not come here: it goes on where one of several files canno
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pcapstall.core.errors import UsageError
 from pcapstall.flows.kept import MAX_FLOWS
@@ -12,8 +12,7 @@ from pcapstall.pipeline.analysis import Options, analyse
 from pcapstall.pipeline.given import parse_given
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
-from pcapstall.report.filter import compile_filter
-from pcapstall.report.model import Report
+from pcapstall.report.model import FlowReport, Report
 from pcapstall.report.thresholds import parse_thresholds
 
 Path = str | os.PathLike[str]
@@ -34,7 +33,7 @@ def analyze(
     names = [captures] if isinstance(captures, (str, os.PathLike)) else captures
     if at not in ("", "client", "server"):
         raise UsageError(f"at={at!r}: a capture is taken at the client or at the server")
-    keep = compile_filter(filter_text) if filter_text is not None else None
+    keep = _filter_of(filter_text) if filter_text is not None else None
     options = Options(
         thresholds_ns=parse_thresholds(slow),
         at=at,
@@ -49,3 +48,9 @@ def analyze(
         raise error
     chosen = select(analysis, keep, FailConditions(()), True, filter_text)
     return chosen.report._replace(flows=list(chosen.report.flows))
+
+
+def _filter_of(text: str) -> Callable[[FlowReport], bool]:
+    from pcapstall.report.filter import compile_filter  # not even its language is loaded without one
+
+    return compile_filter(text)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pcapstall
 from pcapstall.capture.captures import open_captures
-from pcapstall.capture.remote import is_url
+from pcapstall.capture.opening import is_url
 from pcapstall.capture.source import STDIN, Stop
 from pcapstall.core.errors import PcapstallError, UsageError
 from pcapstall.core.extras import install_words

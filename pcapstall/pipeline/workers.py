@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from pcapstall.capture.captures import Captures, open_captures
 from pcapstall.capture.gate import Board, Gate
-from pcapstall.capture.remote import is_url
+from pcapstall.capture.opening import is_url
 from pcapstall.capture.source import Stop
 from pcapstall.core.garbage import without_garbage
 from pcapstall.pipeline.forked import Failure, Forked, Paper, end_with

@@ -17,7 +17,6 @@ _MOST: Final = 8
 """Threads that have rows; more than these are folded where they did the same."""
 _KINDS: Final = 2
 """Kinds of calls of one thread that have a row."""
-_NUMBERS: Final = re.compile(r"\d+")
 
 _COLUMNS: Final = (
     GridColumn("thread", free=True),
@@ -98,9 +97,9 @@ def _groups(threads: Sequence[ThreadReport], length_ns: int) -> list[list[Thread
         return [[thread] for thread in threads]
     groups: dict[object, list[ThreadReport]] = {}
     for thread in threads:
-        kinds = tuple(_NUMBERS.sub("", calls.call) for calls in _shown(thread, length_ns))
+        kinds = tuple(re.sub(r"\d+", "", calls.call) for calls in _shown(thread, length_ns))
         off = None if thread.off_syscall_ns is None else 4 * thread.off_syscall_ns // max(length_ns, 1)
-        groups.setdefault((thread.label, _NUMBERS.sub("", thread.name or ""), kinds, off), []).append(thread)
+        groups.setdefault((thread.label, re.sub(r"\d+", "", thread.name or ""), kinds, off), []).append(thread)
     return list(groups.values())
 
 

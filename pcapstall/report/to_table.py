@@ -9,15 +9,17 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import ModuleType
-from typing import Final, NoReturn, TextIO
+from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
-from pcapstall.report import flow_grid, prose, stories, styles
+from pcapstall.report import flow_grid, prose, styles
 from pcapstall.report.facts import is_warning
 from pcapstall.report.grid import BAD, WARN, Grid
 from pcapstall.report.model import FlowReport, Report
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.places import Places
 from pcapstall.report.untrusted import display_width, printable
+
+if TYPE_CHECKING:
+    from pcapstall.report.stories import Story
 
 RED: Final = "31;1"
 YELLOW: Final = "33"
@@ -68,6 +70,18 @@ def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) 
     if healthy:
         yield ""
         yield from wrap(printable(healthy), options.width, "  ")
+    if flows:
+        yield from _stories(report, flows, options)
+    after = prose.read_after(report)
+    if after:
+        yield ""
+        yield from fact_lines(after, options)
+
+
+def _stories(report: Report, flows: Sequence[FlowReport], options: RenderOptions) -> Iterator[str]:
+    from pcapstall.report import stories  # a healthy capture has none
+    from pcapstall.report.places import Places
+
     told = stories.to_be_told(flows, options)
     places = Places(report)
     for flow in told:
@@ -77,10 +91,6 @@ def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) 
     if untold:
         yield ""
         yield from wrap(untold, options.width)
-    after = prose.read_after(report)
-    if after:
-        yield ""
-        yield from fact_lines(after, options)
 
 
 def fact_lines(facts: Iterable[str], options: RenderOptions) -> Iterator[str]:
@@ -90,7 +100,7 @@ def fact_lines(facts: Iterable[str], options: RenderOptions) -> Iterator[str]:
             yield paint(line, YELLOW if is_warning(fact) else "", options)
 
 
-def story_lines(story: stories.Story, options: RenderOptions) -> Iterator[str]:
+def story_lines(story: "Story", options: RenderOptions) -> Iterator[str]:
     """One flow's story, wrapped to the options' width."""
     title = printable(f"{story.title}: {story.endpoints}" + (f" ({story.about})" if story.about else ""))
     for line in wrap(title, options.width, "  "):

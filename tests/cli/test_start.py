@@ -119,19 +119,41 @@ def test_the_entry_point_imports_next_to_nothing() -> None:
     assert pcapstall.__version__
 
 
-NOT_NEEDED = ("pcapstall.diagnose.rules", "pcapstall.diagnose.case", "pcapstall.match.matching",
-              "pcapstall.pipeline.straces", "pcapstall.pipeline.verdicts", "pcapstall.report.expression",
-              "pcapstall.report.to_html", "pcapstall.strace", "bz2", "dpkt", "html", "ipaddress", "json", "lzma",
-              "lz4", "pyshark", "shutil", "struct", "tabulate", "tempfile", "unicodedata", "zstandard")  # fmt: skip
-"""What only stalls, straces, filters, other formats or compressed captures take."""
+NOT_NEEDED = ("pcapstall.capture.remote", "pcapstall.diagnose.rules", "pcapstall.diagnose.case",
+              "pcapstall.match.matching", "pcapstall.pipeline.straces", "pcapstall.pipeline.verdicts",
+              "pcapstall.report.expression", "pcapstall.report.places", "pcapstall.report.stories",
+              "pcapstall.report.thread_grid", "pcapstall.report.to_html", "pcapstall.strace",
+              "pcapstall.wire.preamble_", "bz2", "dataclasses", "dpkt", "glob", "html", "ipaddress", "json",
+              "lzma", "lz4", "pyshark", "shutil", "struct", "tabulate", "tempfile", "unicodedata",
+              "zstandard")  # fmt: skip
+"""What only stalls, straces, filters, patterns, pictures, other formats or compressed captures take."""
+
+
+def imported_by(*arguments: str) -> set[str]:
+    command = [sys.executable, "-X", "importtime", *arguments]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    return {line.rpartition("|")[2].strip() for line in told.splitlines()}
 
 
 def test_a_capture_in_which_nothing_stalled_is_told_of_by_few_modules() -> None:
-    command = [sys.executable, "-X", "importtime", "-m", "pcapstall", "report", HEALTHY]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stderr
-    imported = {line.rpartition("|")[2].strip() for line in told.splitlines()}
+    imported = imported_by("-m", "pcapstall", "report", HEALTHY)
     assert "pcapstall.pipeline.follow" in imported
     assert {name for name in imported if name.startswith(NOT_NEEDED)} == set()
+
+
+def test_a_program_that_asks_loads_nothing_that_writes() -> None:
+    imported = imported_by("-c", f"import pcapstall; pcapstall.analyze({HEALTHY!r})")
+    assert "pcapstall.pipeline.verdicts" in imported
+    unwanted = ("click", "pcapstall.cli", "pcapstall.report.expression", "pcapstall.report.stories", "glob", "json")
+    assert {name for name in imported if name.startswith(unwanted)} == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["--completion", "bash"]])
+def test_what_is_not_about_a_capture_loads_nothing_that_reads_one(arguments: list[str]) -> None:
+    imported = imported_by("-m", "pcapstall", *arguments)
+    assert "pcapstall.cli.main" in imported
+    unwanted = ("pcapstall.capture.", "pcapstall.flows.", "pcapstall.pipeline.", "pcapstall.report.model", "glob")
+    assert {name for name in imported if name.startswith(unwanted) or name.endswith("_command")} == set()
 
 
 @pytest.mark.parametrize("arguments", [["report", "nosuch.pcap"], ["nosuch"], ["report"], [], ["report", LOST]])

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 from shares_support import CAPTURES, told
 
-from pcapstall.capture.remote import is_url
+from pcapstall.capture.opening import is_url
 from pcapstall.pipeline import Options, analyse
 
 CAPTURE = CAPTURES / "stalled-client-hello" / "capture.pcap"
@@ -60,7 +60,7 @@ class TestMemory:
     @pytest.mark.parametrize("url", ["memory://ring/a.pcap", "memory://ring/a.pcap.gz", "memory:///ring/a*.pcap"])
     def test_it_is_read_like_a_file(self, url: str) -> None:
         remote = analyse([url], Options())
-        name = remote.captures[0].file
+        name = remote.report.captures[0].file
         assert name.startswith("memory://")
         assert told(remote).replace(name, str(CAPTURE)) == told(analyse([str(CAPTURE)], Options()))
 

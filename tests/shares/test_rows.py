@@ -60,13 +60,13 @@ def test_they_are_made_by_others(several: Analysis, alone: str, monkeypatch: pyt
 def test_rows_of_healthy_flows_are_made_here(traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     analysed = report(traffic, jobs=2, all_flows=True)
     monkeypatch.setattr(os, "fork", None)
-    assert len(list(analysed.flows)) > 100
+    assert len(list(analysed.report.flows)) > 100
 
 
 @pytest.mark.parametrize("left", [0, 1, 2])
 def test_in_blocks(several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch, left: int) -> None:
     """The last one may be of few rows, fewer than there are processes."""
-    count = len(list(several.flows))
+    count = len(list(several.report.flows))
     block = next(size for size in range(5, count) if count % size == left)
     monkeypatch.setattr(rows, "BLOCK", block)
     assert told(several) == alone
