@@ -12,6 +12,7 @@ from pcapstall.core.errors import UsageError
 
 _MICRO: Final = 0xA1B2C3D4
 _NANO: Final = 0xA1B23C4D
+_RECORD: Final = struct.Struct("<IIII").pack
 _STAMP_LIMIT_NS: Final = (1 << 32) * 1_000_000_000
 
 
@@ -34,7 +35,7 @@ class PcapFile:
             raise UsageError("a pcap file holds no time before 1970 or after 2106: write a .pcapng")
         seconds, rest_ns = divmod(ts_ns, 1_000_000_000)
         fraction = rest_ns if self._nanoseconds else rest_ns // 1000
-        self._out.write(struct.pack("<IIII", seconds, fraction, len(data), origlen) + data)
+        self._out.write(_RECORD(seconds, fraction, len(data), origlen) + data)
 
     def end(self) -> None:
         """No more records; a file without any is a capture all the same."""

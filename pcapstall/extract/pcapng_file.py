@@ -23,6 +23,10 @@ from pcapstall.core.utf8 import utf8
 
 _NANOSECONDS: Final = b"\x09"
 _TEXT_MAX: Final = 65_535
+_TICKS: Final = (1 << 64) - 1
+_PACKET: Final = struct.Struct("<IIIIIII").pack
+_LENGTH: Final = struct.Struct("<I").pack
+_ENDS: Final = (b"", b"\0", b"\0\0", b"\0\0\0")
 
 Option = tuple[int, bytes]
 
@@ -68,9 +72,19 @@ class PcapngFile:
     def write(self, interface: int, ts_ns: int, data: bytes, origlen: int, options: Sequence[Option] = ()) -> None:
         """One record with its options; a stamp before 1970 is written as the negative number that it is."""
         self._last_ns[interface] = ts_ns
-        ticks = ts_ns & ((1 << 64) - 1)
-        head = struct.pack("<IIIII", interface, ticks >> 32, ticks & 0xFFFFFFFF, len(data), origlen)
-        self._block(ENHANCED_PACKET, head + data + bytes(-len(data) % 4), options)
+        ticks, caplen = ts_ns & _TICKS, len(data)
+        body = caplen + 3 & ~3
+        if options:
+            head = struct.pack("<IIIII", interface, ticks >> 32, ticks & 0xFFFFFFFF, caplen, origlen)
+            self._block(ENHANCED_PACKET, head + data + bytes(body - caplen), options)
+            return
+        length = 32 + body
+        head = _PACKET(ENHANCED_PACKET, length, interface, ticks >> 32, ticks & 0xFFFFFFFF, caplen, origlen)
+        self._out.write(b"".join((head, data, _ENDS[body - caplen], _LENGTH(length))))
+
+    def reached(self, interface: int, ts_ns: int) -> None:
+        """Somebody else has written records of ``interface``, the last one with this stamp."""
+        self._last_ns[interface] = max(ts_ns, self._last_ns.get(interface, ts_ns))
 
     def statistics(self, interface: int, received: int | None, dropped: int | None) -> None:
         """What an interface counted, as far as it is known; stamped like its last record."""

@@ -15,17 +15,21 @@ from pcapstall.capture.info import CaptureInfo
 from pcapstall.capture.reader import FileCursor
 from pcapstall.capture.source import Stop
 from pcapstall.core.counts import several
+from pcapstall.core.endpoints import format_endpoints
 from pcapstall.core.errors import UsageError
 from pcapstall.core.frames import file_of, frame_of, frame_ref
+from pcapstall.core.garbage import without_garbage
 from pcapstall.core.utf8 import utf8
+from pcapstall.diagnose.knowledge import client_key
+from pcapstall.extract.copying import Copying
 from pcapstall.extract.pcap_file import PcapFile
 from pcapstall.extract.pcapng_file import Described, Option, PcapngFile
 from pcapstall.extract.picking import Picker
-from pcapstall.extract.records import FrameSet, records
+from pcapstall.extract.records import FrameSet, Records
 from pcapstall.pipeline.analysis import Analysis
 from pcapstall.report.happening import what_happened
 from pcapstall.report.model import FlowReport
-from pcapstall.report.selector import compile_selector
+from pcapstall.report.selector import compile_place, compile_selector
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.anonymised import Anonymised
@@ -36,6 +40,8 @@ FORMATS: Final = (PCAP, PCAPNG)
 
 _MICROSECONDS: Final = frozenset(("pcap-us", "pcap-modified", "pcap-nokia"))
 _EPB_FLAGS: Final = 2
+_Source = tuple[int, int, int]
+"""Where a record is from: file, interface of it, link type."""
 
 
 class Picked(NamedTuple):
@@ -58,21 +64,34 @@ class Written(NamedTuple):
     """Which frames of the captures they are, in their order."""
 
 
-def choose(flows: Iterable[FlowReport], selectors: Sequence[str]) -> list[FlowReport]:
-    """The flows that any of ``selectors`` means, in the order of their rows; UsageError for one that means none."""
-    tests = [(text, compile_selector(text)) for text in selectors]
-    idle = {text for text, _ in tests}
+def choose(analysis: Analysis, selectors: Sequence[str]) -> list[FlowReport]:
+    """The flows that any of ``selectors`` means, in the order of their rows; UsageError for one that means none.
+
+    Rows are made of all flows only where a selector is a filter: it takes longer than to read the capture.
+    """
+    findings = analysis.findings
+    assert findings is not None
+    idle = set(selectors)
     chosen: list[FlowReport] = []
-    count = 0
-    for flow in flows:
-        count += 1
-        meant = [text for text, means in tests if means(flow)]
-        idle.difference_update(meant)
-        if meant:
-            chosen.append(flow)
-    for text, _ in tests:
+    places = [(text, compile_place(text)) for text in selectors]
+    if any(means is None for _, means in places):
+        tests = [(text, compile_selector(text)) for text in selectors]
+        with without_garbage():
+            for row in analysis.report.flows:
+                meant = [text for text, means in tests if means(row)]
+                idle.difference_update(meant)
+                if meant:
+                    chosen.append(row)
+    else:
+        for flow in findings.flows():
+            ends = format_endpoints(client_key(flow))
+            meant = [text for text, means in places if means is not None and means(int(flow.id), *ends)]
+            idle.difference_update(meant)
+            if meant:
+                chosen.append(findings.row_of(flow, analysis.report.t0_ns))
+    for text in selectors:
         if text in idle:
-            raise UsageError(f"--flow {text}: none of {several(count, 'flow')} is meant")
+            raise UsageError(f"--flow {text}: none of {several(len(findings.flows()), 'flow')} is meant")
     return chosen
 
 
@@ -89,9 +108,7 @@ def pick(
     picker = Picker(flows, (ref for row in chosen for ref, _ in _cited(row)), anonymised)
     cursor = open_captures(list(captures), stop)
     try:
-        for record in records(cursor):
-            picker.take(record)
-        picker.end()
+        picker.run(cursor)
         if anonymised is not None:
             anonymised.settle()
         return Picked(picker.frames, cursor.infos(), {int(flow.id): int(flow.first_ref) for flow in flows})
@@ -148,64 +165,69 @@ def write(
     if anonymised is not None:
         anonymised.begin()
     try:
-        found = _wanted(records(cursor), picked, anonymised)
+        found = Records(cursor, picked.frames)
         if wanted == PCAP:
-            return _write_pcap(out, picked, found)
+            return _write_pcap(out, picked, _wanted(found, anonymised))
         return _write_pcapng(out, picked, found, comments, about, anonymised)
     finally:
         cursor.close()
 
 
-def _wanted(
-    found: Iterable[FileCursor], picked: Picked, anonymised: "Anonymised | None"
-) -> Iterator[tuple[FileCursor, bytes]]:
+def _wanted(found: Records | Copying, anonymised: "Anonymised | None") -> Iterator[tuple[FileCursor, bytes]]:
     """Each wanted record with the bytes that are to be written of it."""
-    for number, record in enumerate(found, 1):
-        if record.ref not in picked.frames:
-            continue
+    while (record := found.next()) is not None:
         data: bytes | None = data_of(record)
         if anonymised is not None and data is not None:
-            data = anonymised.rewrite(number, data, int(record.linktype))
+            assert isinstance(found, Records)
+            data = anonymised.rewrite(found.number, data, record.linktype)
         if data is not None:
             yield record, data
 
 
 def _write_pcap(out: BinaryIO, picked: Picked, found: Iterable[tuple[FileCursor, bytes]]) -> Written:
     file = PcapFile(out, not _MICROSECONDS.issuperset(info.format for info in picked.infos))
-    refs, interfaces = array("q"), set[Described]()
+    refs, sources = array("q"), set[_Source]()
     for record, data in found:
-        file.write(int(record.ts_ns), data, int(record.origlen), int(record.linktype))
-        interfaces.add(_described(record, picked.infos))
-        refs.append(int(record.ref))
+        file.write(record.ts_ns, data, record.origlen, record.linktype)
+        sources.add((record.file_index, record.interface, record.linktype))
+        refs.append(record.ref)
     file.end()
-    return Written(len(refs), len(interfaces), refs)
+    return Written(len(refs), len({_described(source, picked.infos) for source in sources}), refs)
 
 
 def _write_pcapng(
     out: BinaryIO,
     picked: Picked,
-    found: Iterable[tuple[FileCursor, bytes]],
+    found: Records,
     comments: Mapping[int, Sequence[str]],
     about: Sequence[str],
     anonymised: "Anonymised | None",
 ) -> Written:
     file = PcapngFile(out, f"pcapstall {pcapstall.__version__}", about)
-    refs = array("q")
+    copying = Copying(found, out, FrameSet(comments))
+    numbers: dict[_Source, int] = {}
     counts: dict[int, set[tuple[int, int]]] = {}
-    for record, data in found:
-        ref = int(record.ref)
-        described = _described(record, picked.infos)
-        number = file.interface(described if anonymised is None else anonymised.interface(described))
-        counts.setdefault(number, set()).add((int(record.file_index), int(record.interface)))
-        options = _own_options(record, anonymised is None)
+    for record, data in _wanted(copying if anonymised is None else found, anonymised):
+        ref = record.ref
+        source = (record.file_index, record.interface, record.linktype)
+        number = numbers.get(source)
+        if number is None:
+            described = _described(source, picked.infos)
+            number = file.interface(described if anonymised is None else anonymised.interface(described))
+            numbers[source] = number
+            copying.know(record, number)
+            counts.setdefault(number, set()).add(source[:2])
+        options = _own_options(record, anonymised is None) if record.options_ref == ref else []
         if ref in comments:
             options.append((OPT_COMMENT, utf8("\n".join(comments[ref]))))
-        file.write(number, int(record.ts_ns), data, int(record.origlen), options)
-        refs.append(ref)
+        file.write(number, record.ts_ns, data, record.origlen, options)
+        copying.refs.append(ref)
+    for number, ts_ns in copying.last_ns.items():
+        file.reached(number, ts_ns)
     for number, sources in counts.items():
         told = [picked.infos[index].interfaces[interface] for index, interface in sources]
         file.statistics(number, _sum(info.received for info in told), _sum(info.dropped for info in told))
-    return Written(len(refs), len(counts), refs)
+    return Written(len(copying.refs), len(counts), copying.refs)
 
 
 def data_of(record: FileCursor) -> bytes:
@@ -215,8 +237,6 @@ def data_of(record: FileCursor) -> bytes:
 
 def _own_options(record: FileCursor, with_comments: bool) -> list[Option]:
     """What a record of a pcapng file says of itself and is still true elsewhere: its direction, and comments."""
-    if record.options_ref != record.ref:
-        return []
     found = Options(record.buf, record.options_at, record.options_end, record.big_endian)
     kept: list[Option] = []
     for code, value in found.pairs:
@@ -229,9 +249,9 @@ def _own_options(record: FileCursor, with_comments: bool) -> list[Option]:
     return kept
 
 
-def _described(record: FileCursor, infos: Sequence[CaptureInfo]) -> Described:
-    linktype, number = int(record.linktype), int(record.interface)
-    told = infos[int(record.file_index)].interfaces
+def _described(source: _Source, infos: Sequence[CaptureInfo]) -> Described:
+    index, number, linktype = source
+    told = infos[index].interfaces
     if number >= len(told):
         return Described(linktype, number)
     info = told[number]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from pcapstall.capture.source import Stop
 from pcapstall.core.counts import several
 from pcapstall.core.frames import frame_of
+from pcapstall.core.garbage import without_garbage
 from pcapstall.pipeline import extract
 from pcapstall.pipeline.analysis import Analysis, Options, analyse
 from pcapstall.report.model import FlowReport
@@ -79,7 +80,7 @@ def make(wanted: Wanted, analysis: Analysis, names: Mapping[str, str], around: S
     an extract is of no use. UsageError for a selector that means none.
     """
     anonymised, paths = wanted.anonymised, list(names)
-    chosen = extract.choose(analysis.report.flows, wanted.selectors)
+    chosen = extract.choose(analysis, wanted.selectors)
     around.stage("picking packets")
     picked = extract.pick(analysis, chosen, paths, around.stop, anonymised)
     _heed(around.stop)
@@ -153,7 +154,8 @@ def _look_again(wanted: Wanted, how: Options, around: Surroundings) -> list[Flow
     made: list[FlowReport] = []
     if wanted.can_be_read:
         around.stage("reading the extract")
-        analyse([wanted.capture], how, before_closing=lambda alone: made.extend(alone.report.flows))
+        with without_garbage():
+            analyse([wanted.capture], how, before_closing=lambda alone: made.extend(alone.report.flows))
     return made
 
 

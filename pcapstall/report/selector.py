@@ -23,23 +23,30 @@ def compile_selector(text: str) -> Callable[[FlowReport], bool]:
 
     UsageError when ``text`` is none of them.
     """
+    means = compile_place(text)
+    if means is None:
+        return compile_filter(text.strip())
+    return lambda flow: means(flow.id, flow.client, flow.server)
+
+
+def compile_place(text: str) -> Callable[[int, str, str], bool] | None:
+    """The same for a flow's row and its two endpoints; None for a filter, which may ask for anything that is known."""
     text = text.strip()
     if text.isascii() and text.isdecimal():
-        row = text.lstrip("0")  # compared as text: int() refuses thousands of digits
-        return lambda flow: str(flow.id) == row
+        number = text.lstrip("0")  # compared as text: int() refuses thousands of digits
+        return lambda row, _client, _server: str(row) == number
     pair = _PAIR.fullmatch(text)
     if pair is None:
-        return compile_filter(text)
+        return None
     first, second = _normal(pair[1]), _normal(pair[2]) if pair[2] else None
     if second is None:
-        return lambda flow: first in (flow.client, flow.server)
-    return lambda flow: {flow.client, flow.server} == {first, second}
+        return lambda _row, client, server: first in (client, server)
+    return lambda _row, client, server: {client, server} == {first, second}
 
 
 def asks_for_verdicts(text: str) -> bool:
     """Whether the selector ``text`` is a filter, which may ask for anything that is known of a flow."""
-    text = text.strip()
-    return not (text.isascii() and text.isdecimal()) and _PAIR.fullmatch(text) is None
+    return compile_place(text) is None
 
 
 def _normal(endpoint: str) -> str:

@@ -28,8 +28,14 @@ def spread_of(segment: Segment) -> i64:
     return _spread(segment.buf, at + half - 2, at + half + half - 2, segment.tcp_offset)
 
 
+def spread_of_key(key: bytes) -> i64:
+    """The same of a flow's key, ``src dst sport dport``."""
+    half: i64 = (len(key) - 4) >> 1
+    return _spread(key, half - 2, half + half - 2, half + half)
+
+
 def glance(buf: bytes, start: i64, caplen: i64, linktype: i64) -> i64:
-    """The same of the record ``buf[start:start + caplen]``, or `NOT_PLAIN`.
+    """The number of the record ``buf[start:start + caplen]``, or `NOT_PLAIN`.
 
     Whatever has a number here is decoded as TCP, with the same endpoints, and never malformed.
     """

@@ -20,9 +20,11 @@ from pcapstall.cli.main import main
 from pcapstall.core.errors import UsageError
 from pcapstall.extract.pcap_file import PcapFile
 from pcapstall.extract.pcapng_file import Described, PcapngFile
-from pcapstall.extract.records import FrameSet, records
+from pcapstall.extract.records import FrameSet, Records, records
+from pcapstall.flows.flow import Flow
 from pcapstall.pipeline import Analysis, Options, analyse, extract
 from pcapstall.pipeline.extract_check import differences
+from pcapstall.pipeline.findings import Findings
 from pcapstall.report.model import FlowReport
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
@@ -394,3 +396,37 @@ def test_a_pipe_that_is_stopped_before_anything_came_is_named(
     thread.join()
     assert f"pcapstall: {fifo}: is empty" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [fifo]
+
+
+def test_a_set_of_frames_that_grows_while_it_is_asked() -> None:
+    found = FrameSet([9])
+    assert found.has(9)
+    assert not found.has(10)
+    found.add(10)
+    assert found.has(10)
+    assert len(found) == 2
+
+
+def test_only_the_records_of_a_set_are_stopped_at() -> None:
+    path = CAPTURES / "stalled-client-hello" / "capture.pcap"
+    wanted = Records(open_captures([str(path)]), FrameSet([3, 5, 167]))
+    found = []
+    while (record := wanted.next()) is not None:
+        found.append((int(record.ref), int(wanted.number)))
+    assert found == [(3, 3), (5, 5), (167, 167)]
+    assert wanted.next() is None
+
+
+@pytest.mark.parametrize("selector", ["6", "10.40.39.45:34506", "10.40.42.129:8086-10.40.39.45:34506"])
+def test_no_row_is_made_of_flows_that_are_not_chosen(selector: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    row_of = Findings.row_of
+
+    def note(self: Findings, flow: Flow, t0_ns: int) -> FlowReport:
+        made.append(int(flow.id))
+        return row_of(self, flow, t0_ns)
+
+    monkeypatch.setattr(Findings, "row_of", note)
+    path = str(CAPTURES / "stalled-client-hello" / "capture.pcap")
+    analyse([path], Options(all_flows=True), before_closing=lambda a: extract.choose(a, [selector]))
+    assert made == [6]

@@ -7,7 +7,7 @@ import pytest
 from pcapstall.capture.captures import open_captures
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import TCP
-from pcapstall.wire.spread import NOT_PLAIN, SPREAD_BITS, glance, spread_of
+from pcapstall.wire.spread import NOT_PLAIN, SPREAD_BITS, glance, spread_of, spread_of_key
 
 CAPTURES = Path(__file__).parent.parent.parent / "captures"
 FILES = sorted(str(path) for path in CAPTURES.rglob("*.pcap*"))
@@ -31,6 +31,7 @@ def spreads(path: str) -> tuple[int, int]:
         assert seen in (NOT_PLAIN, found)
         plain += seen != NOT_PLAIN
         key = decoder.segment.key
+        assert spread_of_key(key) == found
         half = (len(key) - 4) // 2
         ends = frozenset((key[:half] + key[-4:-2], key[half:-4] + key[-2:]))
         assert by_ends.setdefault(ends, found) == found
