@@ -72,8 +72,14 @@ class TextSource:
 
         spool = tempfile.TemporaryFile(prefix="pcapstall-")  # noqa: SIM115
         try:
-            while chunk := pipe.read(_SPOOL_CHUNK):
+            chunk = pipe.read(_SPOOL_CHUNK)
+            if chunk and stat.S_ISCHR(os.fstat(pipe.fileno()).st_mode) and not pipe.isatty():
+                raise InputError(self.path, "is a device: it may give bytes for ever, and none of a strace or a log")
+            if chunk and not chunk.strip(b"\0"):
+                raise InputError(self.path, f"no text: its first {len(chunk)} bytes are all zero")
+            while chunk:
                 spool.write(chunk)
+                chunk = pipe.read(_SPOOL_CHUNK)
             spool.flush()
         except BaseException:
             spool.close()

@@ -136,6 +136,8 @@ def _size(path: str) -> int:
 
 def _frames_max(path: str, size: int) -> int:
     """No more packets than this can be in the file of ``size`` bytes: what is kept of them has a bound."""
+    if not size:
+        return 0  # what the kernel makes up as it is read may have nothing to say
     try:
         with open(path, "rb") as file:
             compressed = compression_of(file.read(16)) is not None

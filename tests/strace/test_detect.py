@@ -125,6 +125,31 @@ def test_a_damaged_archive_says_so_and_gives_what_it_has(tmp_path: Path, pack) -
     assert stream.trouble
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("/dev/zero", "is a device"), ("/dev/full", "is a device"), ("fifo", "no text: its first 1048576 bytes are")],
+)
+def test_what_may_have_no_end_is_not_spooled(path: str, said: str, tmp_path: Path) -> None:
+    """It would fill the disk."""
+    if path != "fifo":
+        with pytest.raises(InputError, match=said):
+            TextSource(path)
+        return
+    fifo = tmp_path / path
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=fifo.write_bytes, args=(bytes(1 << 20),))
+    writer.start()
+    with pytest.raises(InputError, match=said):
+        TextSource(str(fifo))
+    writer.join()
+
+
+def test_a_device_that_gives_nothing_is_empty() -> None:
+    source = TextSource("/dev/null")
+    assert source.size == 0
+    source.close()
+
+
 def test_a_pipe_is_spooled_and_can_be_read_twice(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)

@@ -156,3 +156,16 @@ def test_every_flow_is_told_of_that_stalls_and_none_else(drawn: list[tuple[int, 
         else:
             gap_ns = 0
         assert (client in told) == (gap_ns > SECOND), (late, missing)
+
+
+def test_garbage_is_collected_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And with it CPython's store of freed tuples: else memory seems to grow for half an hour."""
+    from pcapstall.pipeline import watch
+
+    counts = []
+    monkeypatch.setattr(watch, "COLLECT_S", 0.0)
+    monkeypatch.setattr(gc, "collect", lambda: counts.append(1))
+    path = tmp_path / "some.pcap"
+    path.write_bytes(capture(flow(1), flow(2, late_ns=2 * SECOND)))
+    Listening().watch(str(path))
+    assert counts
