@@ -70,7 +70,6 @@ def choose(analysis: Analysis, selectors: Sequence[str]) -> list[FlowReport]:
     Rows are made of all flows only where a selector is a filter: it takes longer than to read the capture.
     """
     findings = analysis.findings
-    assert findings is not None
     idle = set(selectors)
     chosen: list[FlowReport] = []
     places = [(text, compile_place(text)) for text in selectors]
