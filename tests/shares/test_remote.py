@@ -3,11 +3,12 @@
 import gzip
 import subprocess
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from shares_support import CAPTURES, told
 
+from pcapstall.capture import remote as by_url
 from pcapstall.capture.opening import is_url
 from pcapstall.pipeline import Options, analyse
 
@@ -63,6 +64,12 @@ class TestMemory:
         name = remote.report.captures[0].file
         assert name.startswith("memory://")
         assert told(remote).replace(name, str(CAPTURE)) == told(analyse([str(CAPTURE)], Options()))
+
+    def test_a_pattern_keeps_what_stands_before_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The host of ``ssh://user@host/a*.pcap``: a file system does not tell it with a name."""
+        system = SimpleNamespace(glob=lambda _: ["/b.pcap", "/a.pcap"], unstrip_protocol="ssh://{}".format)
+        monkeypatch.setattr(by_url, "_located", lambda _: (system, "/?.pcap"))
+        assert by_url.expand_url("ssh://me@host:22/?.pcap") == [f"ssh://me@host:22/{name}.pcap" for name in "ab"]
 
     def test_it_takes_one_process(self) -> None:
         assert analyse(["memory://ring/a.pcap"], Options(jobs=2)).alone.startswith("what is not on this host")
