@@ -85,7 +85,7 @@ class TestClosingLine:
 
     def test_beside_a_report_in_a_file(self, tmp_path: Path) -> None:
         shown = on_terminal("report", LOST, "-o", str(tmp_path / "report.html"), COLUMNS="70")
-        assert re.fullmatch(r"=+ 1 stalled, 3 others of 4 flows in \d+\.\d\d s =+", ESCAPE.sub("", shown).strip())
+        assert re.fullmatch(r"=+ 1 stalled, 3 others of 4 flows in \d+\.\d\d s =+", self.closing(shown))
         assert "others of" not in (tmp_path / "report.html").read_text()
 
     def test_neither_in_a_pipe_nor_in_data(self) -> None:
