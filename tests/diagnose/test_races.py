@@ -38,7 +38,8 @@ def flows(draw: st.DrawFn) -> Flow:
     flow.syn_ref, flow.syn_ns = 1, syn_ns
     flow.last_ns = syn_ns + draw(st.integers(0, 9)) * STEP_NS
     if draw(st.booleans()):
-        flow.opener.rst_ref, flow.opener.rst_ns = 2, syn_ns + draw(st.integers(0, 9)) * STEP_NS
+        rare = flow.opener.rare()
+        rare.rst_ref, rare.rst_ns = 2, syn_ns + draw(st.integers(0, 9)) * STEP_NS
     return flow
 
 
