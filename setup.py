@@ -30,17 +30,6 @@ REQUIRED = os.environ.get("PCAPSTALL_REQUIRE_COMPILED", "") not in {"", "0"}
 # All that the modules call of each other is in one library: calls need not go through its symbol table, and may be
 # inlined (10 to 18% of the time of following flows).
 DIRECT_CALLS = ["-fvisibility=hidden", "-fno-plt"] if os.name == "posix" else []
-# What mypyc's code calls on errors alone. Once the compiler is told, it lays all that leads there apart from what every
-# packet passes (2% of the time of many flows).
-COLD = """\
-struct _object;
-#define COLD __attribute__((cold))
-void CPy_AddTraceback(const char *, const char *, int, struct _object *) COLD;
-void CPy_TypeErrorTraceback(const char *, const char *, int, struct _object *, const char *, struct _object *) COLD;
-void CPy_AttributeError(const char *, const char *, const char *, const char *, int, struct _object *) COLD;
-static void CPy_DecRef(struct _object *) COLD;
-#undef COLD
-"""
 BUILDING = not {"bdist_wheel", "build", "build_ext", "install"}.isdisjoint(sys.argv)
 
 
@@ -83,15 +72,10 @@ def extensions() -> list[Extension]:
         reason = "mypy found errors (above)" if error.code == 1 else str(error.code)
         fall_back(f"the hot modules cannot be translated: {reason}")
         return []
-    flags = list(DIRECT_CALLS)
-    if os.name == "posix":
-        header = Path(GENERATED) / "cold.h"
-        header.write_text(COLD, encoding="ascii")
-        flags += ["-include", str(header)]
     for extension in found:
         # A new compiler's new warning about generated C is no reason to run 30 times slower.
         kept = [flag for flag in extension.extra_compile_args if flag != "-Werror"]
-        extension.extra_compile_args = kept + flags
+        extension.extra_compile_args = kept + DIRECT_CALLS
     return found
 
 
