@@ -200,7 +200,8 @@ class Intervals:
                 self.ch_fin = fin_ns - flow.client_hello_last_ns
             if close_ns != NEVER:
                 self.ch_close = close_ns - flow.client_hello_last_ns
-        if flow.ack_ref != 0 and close_ns != NEVER:
+        # A ServerHello tells of a ClientHello, also where the capture lacks it or some of it.
+        if flow.ack_ref != 0 and close_ns != NEVER and answer_ref == 0:
             if flow.client_hello_first_ref == 0 or flow.client_hello_first_ns > close_ns:
                 self.ack_close = close_ns - flow.ack_ns
         if self.ack_ch == ABSENT and flow.ack_ref != 0 and flow.partial_hello_ref != 0 and partial_has_first(flow):

@@ -162,6 +162,18 @@ def test_missing_second_segment_closes_ack_ch() -> None:
     assert intervals.closed()["ack_ch"] == 10 * MS
 
 
+def test_a_server_hello_tells_of_a_hello_that_is_not_whole_in_the_capture() -> None:
+    """What came to the close is then no wait for a ClientHello [ndpi tls_missing_ch_frag]."""
+    hello = client_hello(1800)
+    road = Road()
+    ack = road.handshake()
+    road.c(ack, ACK, hello[:1448])
+    road.s(ack + 15 * MS, PSH | ACK, FLIGHT, ack=len(hello))
+    road.c(ack + 5 * SECOND, FIN | ACK, offset=len(hello), ack=len(FLIGHT))
+    closed = measured(road, "server").closed()
+    assert (closed["ack_ch"], closed["ack_close"]) == (0, None)
+
+
 def test_hello_retry_has_its_own_intervals() -> None:
     retry = server_hello(retry=True)
     road = Road()
