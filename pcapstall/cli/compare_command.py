@@ -57,7 +57,6 @@ def command(
     initial sequence numbers or the random of the ClientHello, whatever NAT does to addresses; the clocks need not
     agree. The wrong order is noticed.
 
-    \b
     Exit status: 0 done, 1 a --fail-if condition holds, 2 wrong usage or nothing in common,
     3 an input cannot be read.
     """

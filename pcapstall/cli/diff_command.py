@@ -51,7 +51,6 @@ def command(
     server), interval and cause. A report was judged when it was made: --slow, --at, --tls and --max-flows are for
     captures.
 
-    \b
     Exit status: 0 done, 1 a --fail-if condition holds, 2 wrong usage, 3 an input cannot be read.
     """
     wanted = options.chosen_format(wanted, output)

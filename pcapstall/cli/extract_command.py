@@ -93,7 +93,6 @@ def command(
     measures: a report of it is the report of CAPTURE with other names. Straces and logs get the same names, and are
     written beside the capture: -o names a folder then.
 
-    \b
     Exit status: 0 done, 2 wrong usage or no such flow, 3 an input cannot be read.
     """
     for selector in selectors:

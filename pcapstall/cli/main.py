@@ -130,7 +130,8 @@ def root() -> None:
 
     \b
     pcapstall report capture.pcap
-    tcpdump --immediate-mode -i any -U -w - 'tcp port 443' | pcapstall report -
+    tcpdump --immediate-mode -i any -U -w - 'tcp port 443' |
+      pcapstall report -
 
     Exit status of every command: 0 done, 1 what was asked for by --fail-if (or a difference, in verify), 2 wrong
     usage, 3 an input cannot be read, 70 a fault of pcapstall's own, 130 ended by Ctrl-C.

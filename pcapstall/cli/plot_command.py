@@ -59,7 +59,6 @@ def command(
 
     CAPTURE is as in pcapstall report. Shapes and colours say whose time a stall was.
 
-    \b
     Exit status: 0 done, 2 wrong usage or no such flow, 3 an input cannot be read.
     """
     from pcapstall.report import to_picture  # not for --help

@@ -65,7 +65,6 @@ def command(
     CAPTURE is a file that tcpdump, dumpcap or Wireshark wrote (also compressed), several files of one ring in any
     order, or - for standard input. Ctrl-C reports what was read until then.
 
-    \b
     Exit status: 0 done, 1 a --fail-if condition holds, 2 wrong usage, 3 an input cannot be read.
     """
     wanted = options.chosen_format(wanted, output)

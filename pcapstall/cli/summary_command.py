@@ -58,7 +58,6 @@ def command(
 
     CAPTURE is as in pcapstall report. Those with most stalls come first.
 
-    \b
     Exit status: 0 done, 1 a --fail-if condition holds, 2 wrong usage, 3 an input cannot be read.
     """
     wanted = options.chosen_format(wanted, output)

@@ -54,7 +54,6 @@ def command(
 
     CAPTURE is as in pcapstall report. Only key events are told unless --all is given; repeated ones are one row.
 
-    \b
     Exit status: 0 done, 2 wrong usage or no such flow, 3 an input cannot be read.
     """
     wanted = options.chosen_format(wanted, output)

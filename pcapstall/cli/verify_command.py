@@ -75,7 +75,6 @@ def command(
 
     CAPTURE is a file, for it is read twice. Each is compared by itself, as tshark counts frames by file.
 
-    \b
     Exit status: 0 all values are the same, or differ for a known reason; 1 a difference is unexplained;
     2 wrong usage; 3 pcapstall or tshark cannot read a file at all, or there is no tshark.
     """

@@ -62,7 +62,6 @@ def command(
     CAPTURE is - for standard input, which may go on for days, or a file, or several. Healthy flows print nothing. The
     last line, also after Ctrl-C, says how things stood.
 
-    \b
     Exit status: 0 done, 1 a --fail-if condition holds, 2 wrong usage, 3 an input cannot be read.
     """
     keep = options.chosen_filter(filter_text)

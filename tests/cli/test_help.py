@@ -59,6 +59,16 @@ def test_help_is_shown(name: str, flag: str, capsys: pytest.CaptureFixture[str])
             assert [spelling for spelling in parameter.opts if spelling not in shown.out] == []
 
 
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_no_line_of_help_is_wider_than_the_terminal(
+    name: str, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main([*name.split(), "--help"]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if len(line) > width] == []
+
+
 def test_the_program_lists_its_commands_in_the_order_of_use(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     listed = re.findall(r"^  (\w+)  ", capsys.readouterr().out.partition("Commands:\n")[2], re.MULTILINE)
