@@ -1,4 +1,4 @@
-"""Many rows of a report, made by several processes: one with its verdict takes as long as to follow a thousand packets.
+"""Many rows of a report by several processes: one with its verdict takes as long as following a few hundred packets.
 
 When everything is known a process is forked for a part of the flows, and hands their rows over as they are. What a row
 says is not known here.
