@@ -6,7 +6,6 @@ own and closed again, tshark never outlives it. What the packets mean is not kno
 
 import asyncio
 import contextlib
-import os
 import re
 import signal
 import threading
@@ -18,7 +17,7 @@ from pyshark.capture.capture import TSharkCrashException
 
 from pcapstall.core.counts import several
 from pcapstall.pipeline.tshark_pdml import JunkError, Pdml, SilenceError
-from pcapstall.pipeline.tshark_program import Tshark, TsharkError
+from pcapstall.pipeline.tshark_program import Tshark, TsharkError, kill_group
 
 _DAMAGED: Final = re.compile(r"cut short|damaged|corrupt", re.IGNORECASE)
 _NO_COMPLAINT: Final = re.compile(r"Running as user .* could be dangerous|^\s*$")
@@ -102,7 +101,7 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
                 await asyncio.wait_for(process.wait(), self._patience_s)
         if process.returncode is None:
             self._killed = True
-            _kill_group(process.pid)
+            kill_group(process.pid)
             with contextlib.suppress(TimeoutError):
                 # asyncio waits for the end of the pipes, too, and stops reading one that holds enough.
                 await asyncio.wait_for(_read_away(process.stdout), _LAST_WORDS_S)
@@ -112,12 +111,7 @@ class _Capture(pyshark.FileCapture):  # type: ignore[misc]
         if self._stderr_handling_tasks:
             _, waiting = await asyncio.wait(self._stderr_handling_tasks, timeout=_LAST_WORDS_S)
             if waiting:  # what tshark has started goes on without it
-                _kill_group(process.pid)
-
-
-def _kill_group(leader: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(leader, signal.SIGKILL)
+                kill_group(process.pid)
 
 
 async def _read_away(pipe: Any) -> None:

@@ -7,8 +7,10 @@ import os
 import re
 import select
 import shutil
+import signal
 import subprocess
 import time
+from contextlib import suppress
 from typing import Final
 
 from pcapstall.core.errors import PcapstallError
@@ -60,8 +62,9 @@ def _answer(path: str) -> bytes:
     """What ``path --version`` prints, its beginning if there is no end to it. TsharkError when it says nothing."""
     try:
         process = subprocess.Popen(
-            [path, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+            [path, "--version"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
     except OSError as error:
         raise TsharkError(f"{path} cannot be started: {error.strerror or error}") from None
     assert process.stdout is not None
@@ -78,6 +81,12 @@ def _answer(path: str) -> bytes:
                 answer += part
         finally:
             # Before its exit it has closed its output; whoever has not is not waited for.
-            process.kill()
+            kill_group(process.pid)
             process.wait()
     return answer
+
+
+def kill_group(leader: int) -> None:
+    """End a tshark that was started in a session of its own, and whatever it has started: it may be a wrapper."""
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)

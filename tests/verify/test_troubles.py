@@ -122,6 +122,17 @@ def test_a_version_that_does_not_come(
     assert "--version did not answer in 0.3 s" in complaint(capsys, CAPTURE)
 
 
+def test_what_a_wrapper_has_started_for_the_version_ends_with_it(
+    tmp_path: Path, fake_tshark: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pcapstall.pipeline import tshark_program
+
+    monkeypatch.setattr(tshark_program, "START_S", 0.5)
+    fake_tshark("exit 0", f"sleep 100 & echo $! > {tmp_path}/pid; wait; echo x")
+    assert "--version did not answer in 0.5 s" in complaint(capsys, CAPTURE)
+    assert is_gone(int((tmp_path / "pid").read_text()))
+
+
 @pytest.mark.parametrize(
     "script", ["yes >&2; exit 3", "exec yes", "exec yes '<packet>'", "yes '<?xml' & exec sleep 1000"]
 )
