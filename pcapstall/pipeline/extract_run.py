@@ -115,11 +115,11 @@ def make(wanted: Wanted, analysis: Analysis, names: Mapping[str, str], around: S
 
 
 def _said(analysis: Analysis, names: Mapping[str, str], is_anonymised: bool) -> list[str]:
-    """What the captures are called in the extract."""
+    """What the captures are called in the extract: never in which folders they are, which tell of who wrote it."""
     if is_anonymised:
         count = len(analysis.report.captures)
         return [f"capture {number}" for number in range(1, count + 1)] if count > 1 else ["the capture"]
-    return [names.get(capture.file, capture.file) for capture in analysis.report.captures]
+    return [os.path.basename(names.get(capture.file, capture.file)) for capture in analysis.report.captures]
 
 
 def _write_texts(wanted: Wanted, around: Surroundings) -> list[WrittenText]:

@@ -106,10 +106,22 @@ def test_the_verdict_goes_with_the_packets(tmp_path: Path, capsys: pytest.Captur
     assert len(lines) == 2
     comments = comments_in(small)
     assert comments[0].startswith(
-        f"frame 81 of {STALLED}\nflow 6, 10.40.39.45:34506 -> 10.40.42.129:8086: the client was"
+        "frame 81 of capture.pcap\nflow 6, 10.40.39.45:34506 -> 10.40.42.129:8086: the client was"
     )
-    assert [text.split("\n")[0] for text in comments] == [f"frame {n} of {STALLED}" for n in (81, 82, 83, 98, 148)]
+    assert [text.split("\n")[0] for text in comments] == [f"frame {n} of capture.pcap" for n in (81, 82, 83, 98, 148)]
     assert "The server sent a FIN after 10.0 s." in comments[3]
+
+
+def test_the_folders_of_a_capture_are_not_told(tmp_path: Path) -> None:
+    folder = tmp_path / "zqcustomer"
+    folder.mkdir()
+    (folder / "one.pcap").write_bytes(STALLED.read_bytes())
+    small = tmp_path / "small.pcapng"
+    assert main(["extract", str(folder / "one.pcap"), "--flow", "6", "-o", str(small)]) == 0
+    data = small.read_bytes()
+    assert b"1 flow of one.pcap" in data
+    assert b"frame 81 of one.pcap" in data
+    assert b"zqcustomer" not in data
 
 
 def comments_in(path: Path) -> list[str]:
