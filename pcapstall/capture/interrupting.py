@@ -3,7 +3,7 @@
 Captures on this host ask before each chunk and need none of this. Who handles signals is not known here.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from pcapstall.capture.source import Stop
@@ -21,22 +21,20 @@ def interrupting(stop: Stop, count: int) -> Iterator[None]:
         stop.interrupts_at = before
 
 
-class Ended:
-    """What became of work that may be ended."""
+def ending(stop: Stop, work: Callable[[], object]) -> None:
+    """Do ``work``, which the next signal ends, and go on behind it.
 
-    def __init__(self) -> None:
-        self.early = False
-
-
-@contextmanager
-def ending(stop: Stop) -> Iterator[Ended]:
-    """Let the next signal end what is done meanwhile, and go on behind it: whoever works there says what is missing."""
-    ended = Ended()
+    A signal may come with the last of it done: what is missing is told by what there is, and never by the signal. No
+    context manager: one that comes between the end of its block and ``__exit__`` would go past it.
+    """
+    before = stop.interrupts_at
     try:
         with interrupting(stop, 1):
-            yield ended
+            work()
     except KeyboardInterrupt:
-        ended.early = True
+        pass
+    finally:
+        stop.interrupts_at = before  # it may have come just before it was set
 
 
 def not_read(names: Iterable[str]) -> list[str]:

@@ -64,15 +64,17 @@ class Logs:
         ``stop`` thrown ends that with the logs that were read; so it does when it was while straces were.
         """
         lives = Lives(flows.all(), straces.known_as() if straces is not None else ())
-        left = list(self._sources)
+
+        def read_all() -> None:
+            for source in self._sources:
+                self._read(source, lives, straces)
+            if straces is not None:
+                self._ask_writers(straces, lives.middle_ns)
+
         if straces is None or not straces.ended:
-            with ending(stop):
-                while left:
-                    self._read(left[0], lives, straces)
-                    del left[0]
-                if straces is not None:
-                    self._ask_writers(straces, lives.middle_ns)
-        self.stopped = not_read(source.path for source in left)
+            ending(stop, read_all)
+        known = {file.path for file, _ in self.read} | {error.path for error in self.unreadable}
+        self.stopped = not_read(source.path for source in self._sources if source.path not in known)
         for file, clock in self.read:
             for flow_id, placed in lines_of_flows(file, clock, lives).items():
                 self._lines.setdefault(flow_id, []).extend(placed)

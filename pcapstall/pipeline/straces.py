@@ -72,16 +72,22 @@ class Straces:
 
     def match(self, flows: Outlines, stop: Stop) -> None:
         """Read the straces and find which sockets are which flows; ``stop`` thrown ends that with the ones read."""
-        left = list(self._straces)
-        with ending(stop) as ended, without_garbage():
-            while left:
+        failed: list[Strace] = []
+
+        def match_all() -> None:
+            for strace in self._straces:
                 try:
-                    self._matchings.append(match_strace(left[0], flows))
+                    self._matchings.append(match_strace(strace, flows))
                 except InputError as error:
                     self.unreadable.append(error)
-                del left[0]
-        if ended.early:
-            self._end([strace.name for strace in left])
+                    failed.append(strace)
+
+        with without_garbage():
+            ending(stop, match_all)
+        known = [matching.index.strace for matching in self._matchings] + failed
+        left = [strace.name for strace in self._straces if strace not in known]
+        if left:
+            self._end(left)
         for matching in self._matchings:
             for match in matching.matches:
                 self._ends.setdefault((int(match.end.flow.id), match.end.is_client), (match, matching))
@@ -132,13 +138,19 @@ class Straces:
         """
         wanted = [item for item in self._planned if flows is None or abs(item[0]) in flows]
         planned = sorted(wanted, key=lambda item: -item[1].length_ns)[:SCENES_MAX]
-        with ending(stop) as ended, without_garbage():
+        asked: list[Matching] = []
+
+        def ask_all() -> None:
             for matching in self._matchings:
                 windows = [scene.window for _, scene in planned if scene.index is matching.index]
-                windows += [window for asked, window in besides if asked is matching]
+                windows += [window for of, window in besides if of is matching]
                 if windows:
                     record(matching.index.strace, windows)
-        if ended.early:
+                asked.append(matching)
+
+        with without_garbage():
+            ending(stop, ask_all)
+        if len(asked) < len(self._matchings):
             self.stopped.append("reading was stopped while straces were asked about stalls: only packets are judged")
             self._end(())
             return

@@ -183,11 +183,10 @@ def _from_lines(
     span = (int(life.start_ns), int(life.end_ns)) if everything else None
     if not wanted and span is None:
         return []
-    found: list[Excerpt] = []
-    left_out = 0
-    with ending(made.stop) as ended:
-        found, left_out = excerpts(index.strace, wanted, span)
-    if ended.early:
+    read: list[tuple[list[Excerpt], int]] = []
+    ending(made.stop, lambda: read.append(excerpts(index.strace, wanted, span)))
+    found, left_out = read[0] if read else ([], 0)
+    if not read:
         made.notices.append(f"Reading was stopped: not all calls of {index.strace.name} are told.")
     if left_out:
         made.notices.append(f"{left_out} more calls of {index.strace.name} are left out.")
@@ -243,10 +242,15 @@ def _add_logs(
     about = logs.of_flow(int(flow.id))
     told = log_moments(about, names, [end.local, end.peer], True)
     if everything:
-        with ending(made.stop) as ended:
-            others = logs.within(int(flow.first_ns) - _BEFORE_NS, int(flow.last_ns) + _AFTER_NS, about)
-            told += log_moments(others, names, [end.local, end.peer], False)
-        if ended.early:
+        others: list[list[Moment]] = []
+
+        def read_others() -> None:
+            placed = logs.within(int(flow.first_ns) - _BEFORE_NS, int(flow.last_ns) + _AFTER_NS, about)
+            others.append(log_moments(placed, names, [end.local, end.peer], False))
+
+        ending(made.stop, read_others)
+        told += [moment for moments in others for moment in moments]
+        if not others:
             made.notices.append("Reading was stopped: of the logs only the lines about the flow are told.")
     for moment in told:
         moment.side = logs.side_of(moment.lines[0].rpartition(":")[0], ends)
