@@ -1,14 +1,15 @@
 """What a half-flow remembers of its TLS reader between two records: where the next one begins, and little else.
 
 Most segments end where a record does, or within one that nobody looks into. So one reader serves all halves, and a half
-has its own only while something has begun that later bytes go on with. Nothing here reads a byte.
+has its own only while something has begun that later bytes go on with, or once a record header was lost. Nothing here
+reads a byte.
 """
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import READING, HalfFlow
+from pcapstall.flows.flow import NEVER, READING, HalfFlow
 from pcapstall.flows.roles import hello_receiver
-from pcapstall.wire.tls_messages import OPAQUE, RECORD_HEADER, START
+from pcapstall.wire.tls_messages import DEAD, OPAQUE, RECORD_HEADER, START
 from pcapstall.wire.tls_reader import TlsReader
 
 
@@ -17,7 +18,7 @@ class Readers:
 
     def __init__(self) -> None:
         self._shared: TlsReader = TlsReader(False, 0)
-        """Nothing has begun in it."""
+        """Nothing has begun in it, and no record header was lost: the rest is the half's, or set before it is read."""
 
     def attach(self, half: HalfFlow, offset: i64) -> TlsReader:
         """TLS begins at ``offset``: a reader of it, to be put down again."""
@@ -56,6 +57,11 @@ class Readers:
         Whether nothing has begun.
         """
         state: i64 = reader.state
+        if state == DEAD:
+            # The flow says so; nobody reads on.
+            half.reader = None
+            half.watch_offset = NEVER
+            return True
         half.watch_offset = reader.offset
         if (state == RECORD_HEADER or state == OPAQUE) and reader.is_between() and not reader.lost:
             if half.reader is not None:

@@ -180,6 +180,7 @@ class TlsReader(MessageReader):
             return self.pass_message_hole(to, event)
         self.state = OPAQUE
         self.word_len = 0
+        self.message_word = 0
         self.message_word_len = 0
         if state == ALERT_BODY:
             self.tell_record(ALERT, event)
