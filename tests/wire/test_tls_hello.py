@@ -27,6 +27,8 @@ from pcapstall.wire.tls_hello import (
 )
 from pcapstall.wire.tls_shape import HelloShapes
 
+HELLO_RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+
 
 def listed(body: bytes) -> bytes:
     return struct.pack("!H", len(body)) + body
@@ -163,11 +165,10 @@ def test_an_echo_in_tls_1_3_is_no_resumption() -> None:
 
 
 def test_a_hello_retry_request() -> None:
-    random = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
-    hello = parse_server_hello(server_hello(extension(51, b"\x00\x18"), random=random))
+    hello = parse_server_hello(server_hello(extension(51, b"\x00\x18"), random=HELLO_RETRY_RANDOM))
     assert hello.is_hello_retry
     assert hello.key_share_group == 24
-    assert not parse_server_hello(server_hello(random=random[:-1] + b"\x9d")).is_hello_retry
+    assert not parse_server_hello(server_hello(random=HELLO_RETRY_RANDOM[:-1] + b"\x9d")).is_hello_retry
 
 
 def test_drafts_of_tls_1_3() -> None:
@@ -341,11 +342,14 @@ def test_thousands_of_extensions_are_noted_up_to_a_bound() -> None:
     assert len(parse_client_hello(client_hello(groups)).key_share_groups) <= 1027
 
 
-def facts(hello: ServerHello) -> tuple[object, ...]:
-    return (
-        hello.length, hello.version, hello.cipher, hello.is_hello_retry, hello.session_id, hello.alpn,
-        hello.psk_selected, hello.key_share_group, hello.malformed,
-    )  # fmt: skip
+FIELDS = (
+    "length", "version", "cipher", "is_hello_retry", "session_id", "alpn", "psk_selected", "key_share_group",
+    "malformed",
+)  # fmt: skip
+
+
+def facts(hello: ServerHello) -> list[object]:
+    return [getattr(hello, field) for field in FIELDS]
 
 
 CHOICES = st.tuples(
@@ -363,6 +367,31 @@ def test_server_hellos_are_read_alike_whoever_was_met_before(choices: list[tuple
         body = server_hello(extensions, session_id=session_id, cipher=cipher, random=random)
         for whole in (body, body[: len(body) - 3]):
             assert facts(table.parse(whole)) == facts(parse_server_hello(whole))
+
+
+# Pairs that differ in one field, and lie in one place of the table.
+TWINS = {
+    "length": (server_hello(extension(0x1000, bytes(4))), server_hello(extension(0x1000, bytes(68)))),
+    "version": (server_hello(), server_hello(version=0x0302)),
+    "cipher": (server_hello(cipher=0xC02F), server_hello(cipher=0xC06F)),
+    "is_hello_retry": (server_hello(), server_hello(random=HELLO_RETRY_RANDOM)),
+    "session_id": (server_hello(extension(0x1000, bytes(28))), server_hello(session_id=bytes(32))),
+    "alpn": (server_hello(alpn(b"h2")), server_hello(alpn(b"h3"))),
+    "psk_selected": (server_hello(extension(0x1000, bytes(2))), server_hello(extension(41, bytes(2)))),
+    "key_share_group": (server_hello(extension(51, b"\0\x1d")), server_hello(extension(51, b"\0\x5d"))),
+    "malformed": (server_hello(b"\x10\0\0\0"), server_hello(b"\x10\0\0\1")),
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_server_hellos_that_differ_in_one_field_stay_two(name: str) -> None:
+    one, other = TWINS[name]
+    alone = parse_server_hello(one), parse_server_hello(other)
+    assert [field for field in FIELDS if getattr(alone[0], field) != getattr(alone[1], field)] == [name]
+    for pair in ((one, other), (other, one)):
+        table = ServerHellos()
+        for body in pair:
+            assert facts(table.parse(body)) == facts(parse_server_hello(body))
 
 
 def test_servers_that_choose_alike_share_a_hello() -> None:
