@@ -2,7 +2,7 @@
 
 A flow that is done has lain in memory for a second or more, and whoever takes it up waits for memory twenty times, for
 one piece of it after the other. Here a word out of every piece of many flows is read in one go, so that memory brings
-them side by side. Nothing depends on what is read.
+them side by side. That is only for the cache of the compiled build, and changes no result.
 """
 
 from typing import Final
@@ -15,24 +15,26 @@ AT_ONCE: Final = 32
 """Flows: all that is fetched must be taken up before anything else drives it out."""
 
 
-class _Read:
+class Read:
+    """What was read, for no compiler to leave the reading out, and for a test to see that it was done."""
+
     def __init__(self) -> None:
         self.words: i64 = 0
-        """Depends on all that was read, so that no compiler leaves the reading out; it says nothing."""
+        """All words that were ever read, each bit of them odd or even."""
 
 
-_READ: Final = _Read()
+READ: Final = Read()
 
 
 def fetched(flows: list[Flow], at: i64) -> Flow:
     """``flows[at]``, after which the others are to be asked for in their order."""
     if at % AT_ONCE == 0:
-        _fetch(flows, at)
+        fetch(flows, at)
     return flows[at]
 
 
-def _fetch(flows: list[Flow], start: i64) -> None:
-    """Fetch `AT_ONCE` of ``flows`` from ``start`` on."""
+def fetch(flows: list[Flow], start: i64) -> None:
+    """Fetch `AT_ONCE` of ``flows`` from ``start`` on; `READ` depends on each of their parts."""
     end: i64 = start + AT_ONCE
     if end > len(flows):
         end = len(flows)
@@ -53,7 +55,7 @@ def _fetch(flows: list[Flow], start: i64) -> None:
         hello_len: i64 = len(flow.hello_message)
         read ^= key_len ^ shared_len ^ hello_len
         at += 1
-    _READ.words ^= read
+    READ.words ^= read
 
 
 def _read_half(half: HalfFlow) -> i64:
