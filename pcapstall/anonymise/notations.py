@@ -35,6 +35,11 @@ KERNEL: Final = rf"(?<!\w)(?:{_HEX}{{8}}|{_HEX}{{32}}):{_HEX}{{4}}(?!\w)"
 UUID: Final = rf"(?<![0-9A-Za-z]){_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}(?![0-9A-Za-z])"
 BARE: Final = rf"(?<![0-9A-Za-z.])(?:0[xX])?{_HEX}{{7,}}(?![0-9A-Za-z])"
 """Digits without anything between: an address, an identifier, a key, or only a number."""
+STAMP: Final = (
+    r"(?<![\w.:/-])(?:\d{1,2}[-/ ](?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[-/ ]\d{4}[: T]|[IWEFDV]20\d{6} )"
+    r"[012]\d:[0-5]\d:[0-6]\d(?![\d:])"
+)
+"""30/Nov/2026:07:24:02, E20261130 07:24:02: no address with colons, and no identifier."""
 _MAC_LEN: Final = 6
 _ETHERNET_LEN: Final = 14
 _EUI_LEN: Final = 8
