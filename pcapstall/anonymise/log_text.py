@@ -13,11 +13,24 @@ HEAD_LEN: Final = 24
 """Characters by which a line is known again where a strace shows that it was written."""
 _HEADS_MAX: Final = 200_000
 _KEPT_LEN: Final = 4096
-_STAMP: Final = r"(?:<\d+>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|1? ?\d{4}-\d\d-\d\dT\S+) "
-_SYSLOG: Final = re.compile(
-    rf"^({_STAMP})([A-Za-z0-9][\w.-]*|(?=[0-9A-Fa-f]*:)[0-9A-Fa-f:.]*[0-9A-Fa-f])( [\w./-]+(?:\[\d+\])?:)"
+_ZONE: Final = r"(?: ?(?:[Zz]|UTC|GMT|CES?T|[ECMP][SD]T|[+-]\d\d(?::?\d\d)?))?"
+_TIME: Final = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+_STAMP: Final = (
+    rf"(?:(?:[A-Z][a-z]{{2}},? )?[A-Z][a-z]{{2}} [ \d]\d (?:\d{{4}} )?{_TIME}(?: \d{{4}})?{_ZONE}"
+    rf"|\d{{4}}[-/.]\d\d[-/.]\d\d[Tt ]{_TIME}{_ZONE}|\d{{10}}(?:\.\d{{1,9}})?)"
 )
-"""RFC 3164, RFC 5424 and journald's short-iso: the stamp, the host, and who says it."""
+"""May 19 2026 07:24:11, Nov 30 07:24:11.123, 2026-11-30T07:24:11.5Z, 2026-11-30 07:24:11 UTC, 1796023442.083943."""
+_HOST: Final = r"[A-Za-z0-9][\w.-]*|(?=[0-9A-Fa-f]*:)[0-9A-Fa-f:.]*[0-9A-Fa-f]"
+_LEVEL: Final = (
+    r"(?i:trace|debug|info|information|notice|warn|warning|err|error|crit|critical|alert|emerg|fatal|panic|severe|fine"
+    r"|log|stdout|stderr)(?![\w.-])"
+)
+"""What other logs have where syslog has the host."""
+_SYSLOG: Final = re.compile(
+    rf"^(?P<head><\d{{1,3}}>(?:\d{{1,2}} (?:{_STAMP}|\S+)|{_STAMP}) )(?P<host>{_HOST})(?= )"
+    rf"|^(?P<bare>(?:1 )?{_STAMP} )(?!{_LEVEL})(?P<sender>{_HOST})(?= [\w./@()-]+(?:\[\d+\])?:)"
+)
+"""RFC 3164, RFC 5424 and journald's forms: the stamp, the host; without a priority only before who says it."""
 
 
 class LogText:
@@ -33,8 +46,8 @@ class LogText:
         text = line.decode("utf-8", "surrogateescape")
         stamped = _SYSLOG.match(text)
         if stamped is not None:
-            host = self._text.host(stamped[2])
-            text = self._text.line(stamped[1]) + host + self._text.line(text[stamped.end(2) :])
+            head, host = stamped["head"] or stamped["bare"], stamped["host"] or stamped["sender"]
+            text = self._text.line(head) + self._text.host(host) + self._text.line(text[stamped.end() :])
         else:
             text = self._text.line(text)
         mapped = text.encode("utf-8", "surrogateescape")
