@@ -202,13 +202,16 @@ def _show(work: _Work, opinion: "SecondOpinion", wanted: str, output: str | None
 
 @contextmanager
 def _signals_interrupt() -> Iterator[None]:
-    """SIGTERM ends the command as Ctrl-C does, so that no tshark is left behind."""
+    """SIGTERM ends the command as Ctrl-C does, so that no tshark is left behind; and the end of each can be heard."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, interrupt)
+    # Where it is ignored, which is inherited, nobody is told how a tshark has ended.
+    children_before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGCHLD, children_before)

@@ -8,7 +8,9 @@ import mmap
 import os
 import pickle
 import signal
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from pcapstall.core.errors import PcapstallError
@@ -16,11 +18,12 @@ from pcapstall.core.errors import PcapstallError
 JOBS_MAX: Final = 8
 """Of many more, each would only read what another one follows."""
 
-# How a process ends.
-_TOLD: Final = 0
-_FAILED: Final = 1
-"""And it has told why."""
-_SILENT: Final = 2
+# What a process marks when it has written all that it had to tell; the memory is made of zeros.
+_TOLD: Final = 1
+_FAILED: Final = 2
+"""Why, that is."""
+
+_ASKED_TO_END: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def cores() -> int:
@@ -35,6 +38,25 @@ class Failure(NamedTuple):
     """In a line."""
     trace: str
     """The traceback of a fault of pcapstall's own; empty for what may happen to anybody."""
+
+
+class ShareRedone(ResourceWarning):
+    """A process was ended, or lacked something; its part was done by the first process."""
+
+
+class WorkerFault(RuntimeWarning):
+    """A process met a fault of pcapstall's own; its part was done by the first process all the same."""
+
+    def __init__(self, message: str, trace: str) -> None:
+        super().__init__(message)
+        self.trace = trace
+        """The traceback, in that process."""
+
+
+def warn_redone(failure: Failure, number: int, processes: int, instead: str) -> None:
+    """Warn of the ``number``-th of so many processes, and say what the first one does instead."""
+    said = f"process {number} of {processes} {failure.why}; the first one {instead}"
+    warnings.warn(WorkerFault(said, failure.trace) if failure.trace else ShareRedone(said), stacklevel=1)
 
 
 class Paper:
@@ -63,11 +85,28 @@ class Forked:
 
         OSError where no more processes or descriptors are to be had.
         """
+        # From its first instant on the process hears none of these.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKED_TO_END)
+        try:
+            self._start(name, work)
+        except BaseException:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            raise
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        except BaseException:  # what came meanwhile is heard here
+            self.close()
+            raise
+
+    def _start(self, name: str, work: Callable[[Paper], None]) -> None:
+        self._over = False
+        """It runs no more, and its number may be that of another process."""
+        self._signal = 0
+        """What has ended it, where that is known."""
         fds = [_memory(name)]
-        self._code: int | None = None
-        """How it ended: an exit code, or a signal's number below 0."""
         try:
             fds += os.pipe()
+            self._mark = mmap.mmap(-1, 1)
             self._pid = os.fork()
         except OSError:
             for fd in fds:
@@ -76,41 +115,35 @@ class Forked:
         # The process alone holds the third, so that the second, a pipe, can be read as soon as it is over.
         self._told_fd, self.end_fd, hold_fd = fds
         if self._pid == 0:
-            code = _SILENT
             paper = Paper(self._told_fd)
             try:
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
-                signal.signal(signal.SIGTERM, signal.SIG_IGN)
                 os.close(self.end_fd)
                 work(paper)
-                code = _TOLD
+                self._mark[0] = _TOLD
             except BaseException as error:
                 paper.clear()
                 pickle.dump(_failure(error), paper)
-                code = _FAILED
+                self._mark[0] = _FAILED
                 raise
             finally:
                 # Whatever happened: this is not the program, and nothing of it may be written or removed from here.
-                os._exit(code)
+                os._exit(self._mark[0] != _TOLD)
         os.close(hold_fd)
 
     def has_ended(self) -> bool:
         """Whether it is over by now."""
-        if self._code is None:
-            pid, status = os.waitpid(self._pid, os.WNOHANG)
-            if pid:
-                self._code = os.waitstatus_to_exitcode(status)
-        return self._code is not None
+        if not self._over:
+            self._wait(os.WNOHANG)
+        return self._over
 
     def told(self) -> mmap.mmap | Failure:
         """What it has written, or why it has not; waits until it is over."""
-        if self._code is None:
-            _, status = os.waitpid(self._pid, 0)
-            self._code = os.waitstatus_to_exitcode(status)
-        if self._code not in (_TOLD, _FAILED) or not os.fstat(self._told_fd).st_size:
-            return Failure(f"was ended by signal {-self._code}" if self._code < 0 else "ended without a word", "")
+        if not self._over:
+            self._wait(0)
+        if not self._mark[0] or not os.fstat(self._told_fd).st_size:
+            return Failure(f"was ended by signal {self._signal}" if self._signal else "ended without a word", "")
         said = mmap.mmap(self._told_fd, 0, access=mmap.ACCESS_READ)
-        if self._code == _TOLD:
+        if self._mark[0] == _TOLD:
             return said
         failure: Failure = pickle.loads(said)
         said.close()
@@ -120,9 +153,46 @@ class Forked:
         """End it if it still runs; nobody waits for it."""
         os.close(self.end_fd)
         os.close(self._told_fd)
-        if self._code is None:
-            os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
+        if not self._over:
+            self._kill()
+        self._mark.close()
+
+    def _wait(self, options: int) -> None:
+        """Where SIGCHLD is ignored, which is inherited, nothing is left of a process to be waited for."""
+        try:
+            pid, status = os.waitpid(self._pid, options)
+        except ChildProcessError:
+            self._over = True
+            return
+        if pid:
+            self._over = True
+            self._signal = max(-os.waitstatus_to_exitcode(status), 0)
+
+    def _kill(self) -> None:
+        """Kill it, and no stranger who has its number since it was over."""
+        pidfd = -1
+        with suppress(OSError):  # not of every kernel
+            pidfd = os.pidfd_open(self._pid)
+        try:
+            if self.has_ended():
+                return
+            with suppress(ProcessLookupError):
+                if pidfd < 0:
+                    os.kill(self._pid, signal.SIGKILL)
+                else:
+                    signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        finally:
+            if pidfd >= 0:
+                os.close(pidfd)
+        self._wait(0)
+
+
+def start(name: str, work: Callable[[Paper], None]) -> Forked | Failure:
+    """The process that does ``work``, or why there is none."""
+    try:
+        return Forked(name, work)
+    except OSError as error:
+        return Failure(f"could not be started ({error.strerror})", "")
 
 
 def _memory(name: str) -> int:
@@ -139,7 +209,7 @@ def _memory(name: str) -> int:
 def end_with(parent: int) -> None:
     """End this process when ``parent``, which has forked it, is gone: there is nobody left to work for."""
     if os.getppid() != parent:
-        os._exit(_SILENT)
+        os._exit(1)
 
 
 def _failure(error: BaseException) -> Failure:

@@ -5,15 +5,14 @@ says is not known here.
 """
 
 import gc
+import mmap
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from itertools import zip_longest
 from typing import Final
 
 from pcapstall.flows.flow import Flow
-from pcapstall.pipeline.forked import Failure, Forked, Paper, end_with
+from pcapstall.pipeline.forked import Failure, Forked, Paper, end_with, start, warn_redone
 from pcapstall.report.model import FlowReport
 
 BLOCK: Final = 16_384
@@ -35,19 +34,26 @@ def _block(flows: Sequence[Flow], make: Make, others: int) -> Iterator[FlowRepor
     each = int(len(flows) / (others + _OWN_PART))
     own = len(flows) - each * others
     begins = [own + each * number for number in range(others)]
-    helpers: list[Forked] = []
+    helpers: list[Forked | Failure] = []
     try:
-        with suppress(OSError):  # so many processes are not to be had
-            helpers.extend(_fork(flows[begin : begin + each], make) for begin in begins)
+        helpers.extend(_fork(flows[begin : begin + each], make) for begin in begins)
         yield from map(make, flows[:own])
-        for begin, helper in zip_longest(begins, helpers):
-            yield from _taken(helper, flows[begin : begin + each], make)
+        for number, (begin, helper) in enumerate(zip(begins, helpers, strict=True), 2):
+            part = flows[begin : begin + each]
+            said = helper if isinstance(helper, Failure) else helper.told()
+            if isinstance(said, Failure):
+                # Made here, so that whatever is wrong is told as ever.
+                warn_redone(said, number, others + 1, "made its rows")
+                yield from map(make, part)
+            else:
+                yield from _taken(said, len(part))
     finally:
         for helper in helpers:
-            helper.close()
+            if isinstance(helper, Forked):
+                helper.close()
 
 
-def _fork(flows: Sequence[Flow], make: Make) -> Forked:
+def _fork(flows: Sequence[Flow], make: Make) -> Forked | Failure:
     parent = os.getpid()
 
     def work(paper: Paper) -> None:
@@ -56,16 +62,12 @@ def _fork(flows: Sequence[Flow], make: Make) -> Forked:
             pickle.dump(make(flow), paper, pickle.HIGHEST_PROTOCOL)
             end_with(parent)
 
-    return Forked("rows", work)
+    return start("rows", work)
 
 
-def _taken(helper: Forked | None, flows: Sequence[Flow], make: Make) -> Iterator[FlowReport]:
-    """What ``helper`` has made of ``flows``; made here if it could not, so that whatever is wrong is told as ever."""
-    said = None if helper is None else helper.told()
-    if said is None or isinstance(said, Failure):
-        yield from map(make, flows)
-        return
+def _taken(said: mmap.mmap, count: int) -> Iterator[FlowReport]:
+    """The rows that a process has made."""
     with said:
-        for _ in flows:
+        for _ in range(count):
             row: FlowReport = pickle.load(said)
             yield row

@@ -8,7 +8,6 @@ files anew.
 import os
 import pickle
 import select
-import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Final, Self
@@ -18,7 +17,7 @@ from pcapstall.capture.gate import Board, Gate
 from pcapstall.capture.opening import is_url
 from pcapstall.capture.source import Stop
 from pcapstall.core.garbage import without_garbage
-from pcapstall.pipeline.forked import Failure, Forked, Paper, end_with
+from pcapstall.pipeline.forked import Failure, Forked, Paper, end_with, start, warn_redone
 from pcapstall.pipeline.scan import Listener, Scan
 from pcapstall.pipeline.share_result import ShareResult, packed
 from pcapstall.pipeline.shares import Wanted, follow_share
@@ -27,19 +26,6 @@ _LOOK_MS: Final = 500
 """A signal may come just before the waiting begins; so late it is heard then."""
 _NEEDED_LATER: Final = ("pcapstall.pipeline.share_merge", "pcapstall.diagnose.races", "pcapstall.pipeline.verdicts")
 """To put shares together, and for rows."""
-
-
-class ShareRedone(ResourceWarning):
-    """A worker was ended, or lacked something; its share was followed by the first process."""
-
-
-class WorkerFault(RuntimeWarning):
-    """A worker met a fault of pcapstall's own; the share was followed by the first process all the same."""
-
-    def __init__(self, message: str, trace: str) -> None:
-        super().__init__(message)
-        self.trace = trace
-        """The traceback, in the worker."""
 
 
 def why_alone(captures: Captures) -> str:
@@ -76,7 +62,7 @@ class Workers:
         for index in range(1, self._wanted.shares):
             told = self._told_by(index, stop)
             if isinstance(told, Failure):
-                self._warn(index, told)
+                warn_redone(told, index + 1, self._wanted.shares, "did its share")
                 told = self._follow_here(index, stop)
             found.append(told)
         return found
@@ -93,10 +79,11 @@ class Workers:
         def work(paper: Paper) -> None:
             _work(self._paths, self._wanted, index, self._board, parent, paper)
 
-        try:
-            self._running[index] = Forked(f"share {index}", work)
-        except OSError as error:
-            self._unstarted[index] = Failure(f"could not be started ({error.strerror})", "")
+        started = start(f"share {index}", work)
+        if isinstance(started, Failure):
+            self._unstarted[index] = started
+        else:
+            self._running[index] = started
 
     def _is_over(self, index: int) -> bool:
         """Whether a worker has ended, or reads nothing any more."""
@@ -121,10 +108,6 @@ class Workers:
         with said:
             told: ShareResult = pickle.loads(said)
         return told
-
-    def _warn(self, index: int, failure: Failure) -> None:
-        said = f"process {index + 1} of {self._wanted.shares} {failure.why}; the first one did its share"
-        warnings.warn(WorkerFault(said, failure.trace) if failure.trace else ShareRedone(said), stacklevel=1)
 
     def _follow_here(self, index: int, stop: Stop) -> ShareResult:
         """Read it all again; that is to the end, or to where all had stopped."""

@@ -12,6 +12,7 @@ from shares_support import FILES, children, label, report, told
 
 from pcapstall.pipeline import Analysis, Options, analyse, analysis, rows
 from pcapstall.pipeline.findings import Findings
+from pcapstall.pipeline.forked import ShareRedone, WorkerFault
 
 make_row = Findings.row_of
 
@@ -80,9 +81,20 @@ def failed(_error: BaseException | None) -> None:
     raise MemoryError
 
 
-@pytest.mark.parametrize("end", [killed, failed])
+def faulty_there(_error: BaseException | None) -> None:
+    raise KeyError("only there")
+
+
+@pytest.mark.parametrize(
+    ("end", "kind", "said"),
+    [
+        (killed, ShareRedone, r"process \d of 3 was ended by signal 9; the first one made its rows"),
+        (failed, ShareRedone, r"process \d of 3 failed \(MemoryError\); the first one made its rows"),
+        (faulty_there, WorkerFault, r"process \d of 3 failed, a fault of pcapstall \(KeyError: 'only there'\)"),
+    ],
+)
 def test_those_of_a_process_that_ends_are_made_here(
-    several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch, end: Any
+    several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch, end: Any, kind: type[Warning], said: str
 ) -> None:
     parent, made = os.getpid(), 0
 
@@ -94,7 +106,9 @@ def test_those_of_a_process_that_ends_are_made_here(
         return make_row(self, flow, t0_ns)
 
     monkeypatch.setattr(Findings, "row_of", ending)
-    assert told(several) == alone
+    with pytest.warns(kind, match=said) as warned:
+        assert told(several) == alone
+    assert all("test_rows.py" in warning.message.trace for warning in warned if kind is WorkerFault)
 
 
 def test_no_process_can_be_started(several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +117,8 @@ def test_no_process_can_be_started(several: Analysis, alone: str, monkeypatch: p
 
     monkeypatch.setattr(os, "fork", full)
     descriptors = len(os.listdir("/proc/self/fd"))
-    assert told(several) == alone
+    with pytest.warns(ShareRedone, match=r"could not be started \(Resource temporarily unavailable\)"):
+        assert told(several) == alone
     assert len(os.listdir("/proc/self/fd")) == descriptors
 
 
@@ -115,7 +130,7 @@ def test_a_fault_is_the_same(several: Analysis, monkeypatch: pytest.MonkeyPatch)
 
     last = [row.id for row in several.report.flows][-1]
     monkeypatch.setattr(Findings, "row_of", faulty)
-    with pytest.raises(KeyError, match="no such rule"):
+    with pytest.warns(WorkerFault, match="no such rule"), pytest.raises(KeyError, match="no such rule"):
         list(several.report.flows)
 
 
@@ -123,4 +138,12 @@ def test_who_has_seen_enough_leaves_nothing_running(several: Analysis) -> None:
     made = iter(several.report.flows)
     assert len(list(islice(made, 2))) == 2
     assert children()
+    del made
+
+
+@pytest.mark.usefixtures("nobody_waits_for_children")
+def test_where_nobody_is_told_of_the_end_of_children(several: Analysis, alone: str) -> None:
+    assert told(several) == alone
+    made = iter(several.report.flows)
+    assert len(list(islice(made, 2))) == 2
     del made

@@ -17,7 +17,7 @@ from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
 from pcapstall.cli.terminal import ctrl_c_stops
 from pcapstall.pipeline import Analysis, Options, analyse, workers
-from pcapstall.pipeline.workers import ShareRedone, WorkerFault
+from pcapstall.pipeline.forked import Forked, ShareRedone, WorkerFault
 
 
 @pytest.fixture(autouse=True)
@@ -330,6 +330,75 @@ def test_asked_twice_while_the_first_process_follows_a_lost_share(
     monkeypatch.setattr(workers.Workers, "_follow_here", asked)
     with pytest.warns(ShareRedone), pytest.raises(KeyboardInterrupt):
         analyse([str(traffic)], Options(jobs=2), stop=stop)
+
+
+@pytest.mark.usefixtures("nobody_waits_for_children")
+def test_where_nobody_is_told_of_the_end_of_children(traffic: Path, alone: list[int]) -> None:
+    several = report(traffic, jobs=3)
+    assert not several.alone
+    assert told(several) == told(report(traffic))
+    assert alone == []
+
+
+@pytest.mark.usefixtures("nobody_waits_for_children")
+def test_killed_where_nobody_is_told_of_it(traffic: Path, alone: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers._Orphan, "progress", lambda _self, _now_ns: os.kill(os.getpid(), signal.SIGKILL))
+    with pytest.warns(ShareRedone, match=r"process 2 of 2 ended without a word"):
+        several = report(traffic, jobs=2)
+    assert told(several) == told(report(traffic))
+    assert alone == [1]
+
+
+@pytest.mark.usefixtures("nobody_waits_for_children")
+def test_one_that_is_over_is_not_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its number may be that of a stranger."""
+    forked = Forked("nothing", lambda _paper: None)
+    wait_until(lambda: not Path(f"/proc/{forked._pid}").exists())
+    monkeypatch.setattr(os, "kill", None)
+    monkeypatch.setattr(signal, "pidfd_send_signal", None)
+    forked.close()
+
+
+@pytest.mark.parametrize("has_pidfd", [True, False])
+def test_one_that_runs_is_ended(monkeypatch: pytest.MonkeyPatch, has_pidfd: bool) -> None:
+    def unknown(_pid: int) -> int:
+        raise OSError(38, "Function not implemented")
+
+    if not has_pidfd:
+        monkeypatch.setattr(os, "pidfd_open", unknown)
+    descriptors = len(os.listdir("/proc/self/fd"))
+    forked = Forked("long", lambda _paper: time.sleep(60))
+    forked.close()
+    assert not Path(f"/proc/{forked._pid}").exists()
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+ASKED_AT_ONCE = """
+import os, signal, sys
+from pcapstall.pipeline import Options, analyse
+
+fork = os.fork
+
+def asked():
+    pid = fork()
+    if not pid:
+        os.kill(os.getpid(), signal.{number})
+    return pid
+
+os.fork = asked
+signal.signal(signal.SIGINT, signal.default_int_handler)
+analyse([sys.argv[1]], Options(jobs=2))
+"""
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_a_worker_hears_no_signal_from_its_first_instant_on(traffic: Path, number: str) -> None:
+    """Ctrl-C goes to every process of the terminal; the first one tells the others where to stop."""
+    ended = subprocess.run(
+        [sys.executable, "-W", "always", "-c", ASKED_AT_ONCE.format(number=number), str(traffic)],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 class TestCommand:

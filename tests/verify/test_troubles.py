@@ -219,6 +219,21 @@ def test_what_was_done_before_an_interrupt_is_written(wanted: str, tmp_path: Pat
     assert is_gone(child)
 
 
+def test_where_the_end_of_children_is_not_told(fake_tshark: Fake) -> None:
+    """SIGCHLD is ignored by whoever has started the program."""
+    fake_tshark(f"printf '%s' '{PDML}</pdml>'; echo 'a.pcap appears to be cut short' >&2; exit 2")
+    told = []
+    for disposition in ("SIG_DFL", "SIG_IGN"):
+        start = (
+            f"import os, sys; from signal import *; signal(SIGCHLD, {disposition}); os.execv(sys.argv[1], sys.argv[1:])"
+        )
+        command = [sys.executable, "-c", start, sys.executable, "-m", "pcapstall", "verify", CAPTURE]
+        ended = subprocess.run(command, capture_output=True, timeout=60, check=False)
+        told.append((ended.returncode, ended.stdout, ended.stderr))
+    assert told[0] == told[1]
+    assert b"255" not in told[0][2]
+
+
 def wait_for_pid(path: Path) -> int:
     for _ in range(60_000):
         if path.exists():
