@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 from unicodedata import normalize
 
+from pcapstall.anonymise.called import URL, secrets
 from pcapstall.anonymise.escapes import is_escaped, runs
 from pcapstall.anonymise.mapping import NAME_LEN_MAX, Mapping
 from pcapstall.anonymise.notations import BARE, COMMAS, DASHED, KERNEL, MAC, MANY, STAMP, UUID, V4, V6, Notations
@@ -21,17 +22,7 @@ _WITHIN: Final = re.compile(
 _USER: Final = r"(?:(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]++@|[A-Za-z0-9._%+-]{1,64}@)"
 """Begun within a run only for the length of RFC 5321 section 4.5.3.1.1, lest it is read once for each place in it."""
 _TEXT: Final = rf"{_USER}?[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-_URL: Final = r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s\"'<>\\^`{|}]+"
 _ARPA: Final = r"(?<![\w.-])(?:[0-9A-Fa-f]{1,3}\.){1,32}(?i:in-addr|ip6)\.(?i:arpa)(?![\w-])"
-_CALLED: Final = (
-    r"(?<![A-Za-z])(?i:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|authorization|set-cookie|cookie"
-    r"|credentials?|client[_-]?id|session[_-]?id|user(?:name|[_-]?id)?(?=\"?=|\":))\\?[\"']?\s*[:=]\s*\\?[\"']?"
-    r"(?:(?i:bearer|basic|digest|negotiate)\s+)?"
-)
-_SECRET: Final = rf"(?:{_CALLED})(?P<value>[^\s\"',;&{{}}\[\]]+)"
-"""What is called a secret is one."""
-_ENDS_CALLED: Final = re.compile(_CALLED + "$")
-_CALLED_LEN: Final = 60
 _KEY: Final = (
     r"(?<![A-Za-z0-9+/_=-])eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*"
     r"|(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{20,}={0,2}(?![A-Za-z0-9+/_=-])"
@@ -42,7 +33,7 @@ _POD: Final = rf"(?<![\w.-])[a-z0-9](?:[a-z0-9-]{{0,200}}[a-z0-9])?-{_HASH}{{8,1
 """A pod of a deployment: its name and two names that Kubernetes made up."""
 _JA4: Final = r"(?<!\w)[tqd]\d\d[di]\d{4}\w\w_[0-9a-f]{12}_[0-9a-f]{12}(?!\w)"
 _TOKEN: Final = re.compile(
-    rf"(?P<ja4>{_JA4})|(?P<url>{_URL})|(?P<secret>{_SECRET})|(?P<stamp>{STAMP})|(?P<uuid>{UUID})"
+    rf"(?P<ja4>{_JA4})|(?P<url>{URL})|(?P<stamp>{STAMP})|(?P<uuid>{UUID})"
     rf"|(?P<kernel>{KERNEL})|(?P<mac>{MAC})|(?P<arpa>{_ARPA})"
     rf"|(?P<v6>{V6})(?:%(?P<zone>[\w.-]+))?|(?P<many>{MANY})|(?P<v4>{V4})|(?P<commas>{COMMAS})|(?P<bare>{BARE})"
     rf"|(?P<pod>{_POD})|(?P<key>{_KEY})|(?P<text>{_TEXT})"
@@ -53,6 +44,9 @@ _PORT_BEHIND: Final = re.compile(
     r"(.+)(\.(?:\d{1,5}|https?|domain|smtp|submission|imaps?|ldaps?|ssh|mysql|postgresql))"
 )
 """A host's port as tcpdump has it."""
+_ESCAPED: Final = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[0-7]{1,3})|%[0-9A-Fa-f]{2}|&#?\w{1,8};")
+_SIGN: Final = re.compile(r"(\\+[A-Za-z]?)")
+"""A backslash and its letter stay, so that a string of JSON is one afterwards."""
 _MAC_ALONE: Final = re.compile(MAC)
 _ANY_WORD: Final = re.compile(r"[^\W_]+")
 _COMMON_INTERFACE: Final = re.compile(r"(?:any|lo|(?:eth|en[ops]|enp|wlan|wlp|bond|br|tun|tap|docker)[\dsfp]*)")
@@ -104,18 +98,32 @@ class FreeText:
     def line(self, text: str) -> str:
         """``text`` with other names."""
         self._learn()
+        return self._but_secrets(text, self._between)
+
+    def _but_secrets(self, text: str, between: Callable[[str], str]) -> str:
+        """``text`` without what is called a secret there, and with what ``between`` makes of all else."""
+        made: list[str] = []
+        at = 0
+        for begins, ends in secrets(text):
+            made += between(text[at:begins]), self._secret(text[begins:ends])
+            at = ends
+        return "".join((*made, between(text[at:])))
+
+    def _secret(self, text: str) -> str:
+        parts = _SIGN.split(_ESCAPED.sub("x", text))
+        return "".join(part if index % 2 else self._mapping.words(part) for index, part in enumerate(parts))
+
+    def _between(self, text: str) -> str:
+        """Text in which nothing is called a secret as it stands; decoded, something may be."""
         if not is_escaped(text):
             return self._plain(text)
-        made, before = "", ""
+        made = ""
         for part, decoded, escaped in runs(text):
             if decoded is None:
                 made += self._plain(part)
-            elif _ENDS_CALLED.search(before[-_CALLED_LEN:]):
-                made += self._mapping.words(decoded)
             else:
-                other = self._plain(decoded)
+                other = self._but_secrets(decoded, self._plain)
                 made += part if other == decoded else escaped(other)
-            before = part
         return made
 
     def _plain(self, text: str) -> str:
@@ -142,9 +150,6 @@ class FreeText:
 
     def _token(self, match: re.Match[str]) -> str:
         kind = match.lastgroup or "text"
-        if kind == "secret":
-            value = match["value"]
-            return match[0][: -len(value)] + self._mapping.words(value)
         if kind == "zone":
             zone = match["zone"]
             return f"{self.address(match['v6'])}%{zone if is_common_interface(zone) else self._mapping.words(zone)}"

@@ -124,5 +124,35 @@ def log(marks: Marks) -> list[str]:
         f"{'.'.join(f'{byte:03}' for byte in marks.ip('zeros'))}",
         f"{w('tcpdump')}.example.443 > {ip('tcpdump')}.51234: Flags [S], {w('service')}.example.https",
     ]
+    said += called_secrets(w)
     lines = [f"2026-11-30T07:24:02.083943Z  INFO {line}" for line in said]
     return [*lines, f"Nov 30 07:24:02 {w('syslog host')} sshd[7]: from {ip('syslog')} port 22"]
+
+
+def called_secrets(w: Callable[[str], str]) -> list[str]:
+    """What programs print of their secrets: of variables, options, headers, and strings of several words."""
+
+    def two(place: str) -> str:
+        return f"{w(place)} {w(f'{place}, second word')}"
+
+    names = "DB_PASSWORD db.password AWS_SECRET_ACCESS_KEY access_token refresh_token PGPASSWORD SECRET_KEY_BASE"
+    return [
+        *(f"{name}={w(name)}" for name in names.split()),
+        f"x-auth-token: {w('x-auth-token')} X-Api-Key: {w('X-Api-Key')} - db_password: {w('YAML')}",
+        f'{{"db_password": "{w("prefix in JSON")}", "dbPassword":"{two("camel case")}"}}',
+        f'{{"passwordHash": "{w("suffix")}", "tokens": ["{w("list")}", "{w("list 2")}"]}}',
+        f"password=\"{two('double quotes')}\" passwd='{two('single quotes')}'",
+        f'secret="{w("escape")}\\" {w("behind it")}"',
+        f"password='{w('YAML quote')}''{w('behind a YAML quote')}' {{'api_key': '{two('Python')}'}}",
+        f'{{"msg":"{{\\"password\\":\\"{w("in a string")} \\\\\\"{two("in a string twice")}\\"}}"}}',
+        f'{{"msg":"{{\\u0022password\\u0022:\\u0022{two("escaped quotes")}\\u0022}}"}}',
+        f'"password"=>"{two("Ruby")}" user[password]={w("Rails")} &quot;token&quot;: &quot;{two("HTML")}&quot;',
+        f"run --password {w('option')} --db-password={w('option 2')} --token '{two('quoted option')}'",
+        f'["--password", "{two("argument")}"] password="{two("cut string")}',
+        f"Cookie: a={w('cookie')}; sid={w('cookie 2')}, {w('cookie 3')}",
+        f'Set-Cookie: id="{w("Set-Cookie")}"; Path=/{w("Path")}',
+        f'Proxy-Authorization: Digest username="{w("digest")}", response="{w("digest 2")}"',
+        f"Authorization: {two('Authorization')}",
+        f"curl -H 'Cookie: a={w('curl')}; b={w('curl 2')}' -H \"Authorization: Basic {w('basic')}\"",
+        f'{{"headers":{{"Cookie":["a={w("Go")}; b={w("Go 2")}"],"Authorization":["Bearer {w("Go 3")}"]}}}}',
+    ]

@@ -1,9 +1,11 @@
 """Text that nobody meant to be read: escapes that are none, words of thousands of letters, lines that repeat a mark."""
 
+import json
 import time
 
 import pytest
 
+from pcapstall.anonymise.called import secrets
 from pcapstall.anonymise.free_text import FreeText
 from pcapstall.anonymise.log_text import LogText
 from pcapstall.anonymise.mapping import Mapping
@@ -54,6 +56,45 @@ def test_time_grows_with_the_length_only(repeated: str) -> None:
         strace.line(before + text)
     protocol_text(text, mapping)
     assert time.process_time() - began < GENEROUS_S
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    ["password", "a.password", "password ", 'password="', "secret_key_", "--a", "--pass ", "\\", '\\"', "\\u0022", '"',
+     "Cookie:", 'Cookie: "', "'Cookie: ", "token: [", "a://", "cookie='\"x\";", "Cookie: \\", "&quot;"],
+)  # fmt: skip
+def test_secrets_are_looked_for_in_time_that_grows_with_the_length_only(repeated: str) -> None:
+    began = time.process_time()
+    assert sum(ends - begins for begins, ends in secrets((repeated * 1_000_000)[:1_000_000])) <= 1_000_000
+    assert time.process_time() - began < GENEROUS_S
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("DB_PASSWORD=hunter2 peer=10.0.0.7:443", ["hunter2"]),
+        ('{"token":"a, b","peer":"10.0.0.7:443"}', ["a, b"]),
+        ('{"msg":"got Cookie: a=b; c=d\\n","peer":"10.0.0.7:443"}', ["a=b; c=d\\n"]),
+        ("curl -H 'Cookie: a=b; c=d' https://a.example", ["a=b; c=d"]),
+        ("Authorization: Bearer a, b", ["a, b"]),
+        ("cookie=a=b; sid=c peer=10.0.0.7", ["a=b; sid=c"]),
+        ("https://a.example/?token=b&c=d done", []),
+        ("mysql -p hunter2 bypass=on compass: north --password --verbose", []),
+        ("SSL routines::unexpected eof, no password given, token expired at 10.0.0.7:443", []),
+        ('password="" user="bob" peer=10.0.0.7', ["bob"]),
+    ],
+)
+def test_a_secret_ends_where_its_string_or_line_does(line: str, values: list[str]) -> None:
+    assert [line[begins:ends] for begins, ends in secrets(line)] == values
+
+
+def test_a_line_of_json_is_one_afterwards() -> None:
+    _, _, log = texts()
+    said = {"password": 'a "b" \\ \n\u00eb', "msg": json.dumps({"token": 'c "d"', "peer": "e"}), "port": 443}
+    made = json.loads(log.line(json.dumps(said).encode()))
+    assert made.keys() == said.keys()
+    assert json.loads(made["msg"])["peer"] == "e"
+    assert made["port"] == 443
 
 
 def test_a_path_that_was_cut_is_mapped() -> None:
