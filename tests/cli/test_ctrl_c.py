@@ -4,14 +4,15 @@ import json
 import os
 import signal
 import subprocess
-import time
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_support import CAPTURES, COMMAND, PATIENCE_S, wait_for
+from cli_support import CAPTURES, PATIENCE_S, wait_for
 
+from pcapstall.cli import reading
 from pcapstall.cli.main import main
 from pcapstall.pipeline import logs, straces, timeline
 
@@ -111,27 +112,76 @@ def test_while_a_timeline_of_all_is_made(
     assert {"packet", "call", "log"} == {row["source"] for row in made["rows"]}
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "left"),
+    [
+        (straces, "match_strace", [["inbound.strace"], ["outbound.log", "inbound.log"]]),
+        (logs, "read_log", [["inbound.log"]]),
+    ],
+)
+def test_another_one_ends_what_follows_the_capture(
+    module: Any,
+    name: str,
+    left: list[list[str]],
+    capsys: Output,
+    at_call: Callable[[Any, str, int], list[int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first one was for the capture: whoever ended that wants to know what straces and logs say of it."""
+
+    def interrupted(begun: str) -> None:
+        if begun == "finding the stalls":  # the reader of captures has just gone
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(reading, "stages", interrupted)
+    calls = at_call(module, name, 2)
+    said = reported(capsys)["warnings"]
+    assert len(calls) == 2, "the first one was read, and nothing after the second"
+    missing = [", ".join(str(STALLED / name) for name in names) for names in left]
+    assert [line for line in said if "nothing of" in line] == [
+        f"reading was stopped: nothing of {names} is in this report" for names in missing
+    ]
+
+
+HELD = """
+import sys
+from pathlib import Path
+from pcapstall.cli.main import main
+from pcapstall.core.textfile import TextStream
+from pcapstall.pipeline import straces
+
+flag = Path(sys.argv.pop(1))
+match = straces.match_strace
+
+
+def held(stream):
+    flag.touch()
+    while True:
+        pass
+
+
+def match_held(*arguments):
+    TextStream.read = held
+    return match(*arguments)
+
+
+straces.match_strace = match_held
+sys.exit(main())
+"""
+
+
 def test_one_ctrl_c_ends_a_long_strace(tmp_path: Path) -> None:
-    long = tmp_path / "long.strace"
-    line = b'7 1796023442.008038 read(5, "x", 1) = 1 <0.000010>\n'
-    long.write_bytes(line * 3_000_000)
+    """As a process, whose reader gets to no end by itself."""
+    long, flag = tmp_path / "long.strace", tmp_path / "reads"
+    long.write_bytes(b'7 1796023442.008038 read(5, "x", 1) = 1 <0.000010>\n')
     process = subprocess.Popen(
-        [*COMMAND, "report", CAPTURE, "--strace", str(long)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", HELD, str(flag), "report", CAPTURE, "--strace", str(long)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
-
-    def reads() -> bool:
-        return any(
-            fd.is_symlink()
-            and fd.readlink() == long
-            and "pos:\t0\n" not in (fd.parents[1] / "fdinfo" / fd.name).read_text()
-            for fd in Path(f"/proc/{process.pid}/fd").iterdir()
-        )
-
-    wait_for(reads, "the strace is being read")
-    begun = time.monotonic()
+    wait_for(flag.exists, "the strace is being read")
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
-    assert time.monotonic() - begun < 5
     assert (process.returncode, stderr) == (0, b"")
     assert b"1 of 11 flows stalled" in stdout
     assert f"reading was stopped: nothing of {long} is in this report".encode() in stdout
