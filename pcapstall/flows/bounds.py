@@ -9,6 +9,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from pcapstall.flows.fetch import fetched
 from pcapstall.flows.flow import AHEAD_NS, CLOSING, HANDED_ON, LIVE, Flow
 from pcapstall.flows.queue import Queue
 from pcapstall.flows.share import Share
@@ -46,28 +47,66 @@ def longest_idle(flows: Iterable[Flow], live: i64, now_ns: i64) -> list[Flow]:
     return found
 
 
-def silent(queue: Queue[Flow], time_ns: i64, now_ns: i64, share: Share) -> list[Flow]:
-    """Take those out of ``queue`` that were done for ``time_ns`` and silent as long.
+class Finished:
+    """Flows of which both sides are done, until they were silent for long enough.
 
-    The queue is in the order of ``closed_ns``. Who still talks waits again, behind the others. What becomes of a flow
-    does not depend on how many others are done.
+    They come in the order of their ``closed_ns`` but for clocks that go back. When one goes does not depend on the
+    others: whoever follows a share of the flows has fewer of them.
     """
-    found: list[Flow] = []
-    while len(queue) > 0:
-        flow = queue.first()
-        if flow.state != HANDED_ON and is_within(now_ns - flow.closed_ns, time_ns):
-            break
-        queue.popleft()
-        if flow.state == HANDED_ON:
-            continue
-        if is_within(now_ns - flow.last_ns, time_ns) or flow.closed_ns > now_ns:
-            # Still talking after a RST: those behind it shall not wait for that. Nor for a stamp that is wrong.
-            flow.closed_ns = now_ns
-            flow.queued = share.queued(flow.queued)
-            queue.append(flow)
+
+    def __init__(self) -> None:
+        self._queue: Queue[Flow] = Queue()
+        self._latest_ns: i64 = 0
+        """No ``closed_ns`` is later."""
+        self._behind_ns: i64 = 0
+        """By how much one may lie before the latest of those that came earlier."""
+
+    def append(self, flow: Flow) -> None:
+        """Let ``flow``, which is done since its ``closed_ns``, wait."""
+        closed_ns: i64 = flow.closed_ns
+        if closed_ns >= self._latest_ns or len(self._queue) == 0:
+            if len(self._queue) == 0:
+                self._behind_ns = 0
+            self._latest_ns = closed_ns
+        elif self._latest_ns - closed_ns > self._behind_ns:
+            self._behind_ns = self._latest_ns - closed_ns
+        self._queue.append(flow)
+
+    def silent(self, time_ns: i64, now_ns: i64, share: Share) -> list[Flow]:
+        """Take those out that were done for ``time_ns`` and silent as long. Who still talks waits again."""
+        queue = self._queue
+        found: list[Flow] = []
+        early: list[Flow] = []
+        talking: list[Flow] = []
+        while len(queue) > 0:
+            flow = queue.first()
+            if flow.state != HANDED_ON and is_within(now_ns - flow.closed_ns, time_ns):
+                if now_ns - flow.closed_ns + self._behind_ns < time_ns and now_ns - self._latest_ns > -AHEAD_NS:
+                    # Nor was any behind it done for so long.
+                    break
+                early.append(flow)
+                queue.popleft()
+                continue
+            queue.popleft()
+            if flow.state == HANDED_ON:
+                continue
+            if is_within(now_ns - flow.last_ns, time_ns) or flow.closed_ns > now_ns:
+                # Still talking after a RST; or its stamp is wrong.
+                flow.closed_ns = now_ns
+                flow.queued = share.queued(flow.queued)
+                talking.append(flow)
+            else:
+                found.append(flow)
+        if len(queue) > 0:
+            if len(early) > 0:
+                queue.put_back(early)
         else:
-            found.append(flow)
-    return found
+            # All were seen, so that it is known anew in what order they are.
+            for at in range(i64(len(early))):
+                self.append(fetched(early, at))
+        for at in range(i64(len(talking))):
+            self.append(fetched(talking, at))
+        return found
 
 
 def given_up(flows: Iterable[Flow], now_ns: i64) -> list[Flow]:

@@ -7,8 +7,8 @@ ports, even one whose SYN was not captured, has numbers that the buried connecti
 from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.core.seq import seq_diff, to_offset
-from pcapstall.flows.bounds import LINGER_NS, is_within
-from pcapstall.flows.flow import CLOSING, Flow, HalfFlow
+from pcapstall.flows.bounds import LINGER_NS
+from pcapstall.flows.flow import AHEAD_NS, CLOSING, Flow, HalfFlow
 from pcapstall.flows.keys import shared_key_of
 from pcapstall.flows.oddities import UNSEEN_LEN, known_end
 from pcapstall.flows.queue import Queue
@@ -18,7 +18,7 @@ from pcapstall.wire.segment import ACK, SYN, Segment
 
 @mypyc_attr(acyclic=True)
 class Grave:
-    """A forgotten flow: its key, the numbers that each side used, and since when."""
+    """A forgotten flow: its key, the numbers that each side used, and how much time had passed then."""
 
     def __init__(self, flow: Flow, ns: i64, look: i64) -> None:
         self.key: bytes = flow.key
@@ -37,6 +37,9 @@ class Graves:
     def __init__(self, quiet_ns: i64, most: i64, share: Share) -> None:
         self.dug: i64 = 0
         """How many in all."""
+        self._now_ns: i64 = 0
+        self._passed_ns: i64 = 0
+        """How far the clock went on, whatever it went back: so that the oldest are always first."""
         self._share: Share = share
         self._quiet_ns: i64 = quiet_ns
         self._most: i64 = most
@@ -46,9 +49,19 @@ class Graves:
         self._fresh: Queue[Grave] = Queue()
         """The later ones, for which nobody has looked yet: of most flows no straggler ever comes."""
 
-    def bury(self, flow: Flow, now_ns: i64) -> None:
+    def advance(self, now_ns: i64) -> None:
+        """The capture's time is ``now_ns`` at this look for finished flows; to be told at each."""
+        step_ns: i64 = now_ns - self._now_ns
+        if step_ns <= -AHEAD_NS:
+            # The time before was wrong, or this one is: whatever was dug is as old as none can be.
+            self._passed_ns += self._quiet_ns
+        elif step_ns > 0 and self._now_ns != 0:
+            self._passed_ns += step_ns
+        self._now_ns = now_ns
+
+    def bury(self, flow: Flow) -> None:
         """Remember where ``flow`` was."""
-        self._fresh.append(Grave(flow, now_ns, self._share.ticks))
+        self._fresh.append(Grave(flow, self._passed_ns, self._share.ticks))
         self.dug += 1
         if len(self) > self._most:
             self._level()
@@ -80,13 +93,13 @@ class Graves:
             return at >= -1 and at + segment.payload_len <= end + 1
         return -1 <= at <= end + UNSEEN_LEN
 
-    def expire(self, now_ns: i64) -> None:
+    def expire(self) -> None:
         """Level those that are old enough, and those that a wrong stamp dug."""
         while len(self) > 0:
             oldest = self._queue
             if len(oldest) == 0:
                 oldest = self._fresh
-            if is_within(now_ns - oldest.first().ns, self._quiet_ns):
+            if self._passed_ns - oldest.first().ns < self._quiet_ns:
                 break
             self._level()
 

@@ -40,5 +40,9 @@ class Queue(Generic[T]):
             self._front = 0
         return thing
 
+    def put_back(self, things: list[T]) -> None:
+        """Let ``things``, which were taken, wait before all others again."""
+        self._waiting[self._front : self._front] = things
+
     def __len__(self) -> int:
         return len(self._waiting) - self._front

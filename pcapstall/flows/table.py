@@ -8,7 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from pcapstall.flows.bounds import LINGER_NS, given_up, is_within, longest_idle, silent
+from pcapstall.flows.bounds import LINGER_NS, Finished, given_up, is_within, longest_idle
 from pcapstall.flows.fetch import fetched
 from pcapstall.flows.flow import (
     CLOSING,
@@ -84,9 +84,8 @@ class FlowTable:
         """By their shared keys."""
         self._recent: RecentHalves = RecentHalves()
         self._nobody: HalfFlow = NOBODY.opener
-        self._closing: Queue[Flow] = Queue()
-        """Those of which both sides are done, in the order in which that happened."""
-        self._done: Queue[Flow] = Queue()
+        self._closing: Finished = Finished()
+        self._done: Finished = Finished()
         """Those that are kept for stragglers."""
         self._graves: Graves = Graves(quiet_ns, max_flows, share)
         self.opened: Queue[Flow] | None = None
@@ -149,7 +148,8 @@ class FlowTable:
         self._now_ns = now_ns
         share = self.share
         share.phase = CLOSING_PHASE
-        done = silent(self._closing, LINGER_NS, now_ns, share)
+        self._graves.advance(now_ns)
+        done = self._closing.silent(LINGER_NS, now_ns, share)
         for at in range(i64(len(done))):
             flow = fetched(done, at)
             if take_back_resets(flow) and not is_over(flow):
@@ -157,15 +157,15 @@ class FlowTable:
                 continue
             self._tls.finish(flow)
             if self._sink.forgets(flow):
-                self._forget(flow, now_ns)
+                self._forget(flow)
             else:
                 flow.closed_ns = now_ns
                 flow.queued = share.queued(flow.queued)
                 self._done.append(flow)
         share.phase = DONE
-        for flow in silent(self._done, self._quiet_ns, now_ns, share):
+        for flow in self._done.silent(self._quiet_ns, now_ns, share):
             self._hand_on(flow)
-        self._graves.expire(now_ns)
+        self._graves.expire()
         if self.limits.pending_len > self.limits.pending_max // 4 * 3:
             self._lighten()
         self._looks += 1
@@ -277,10 +277,10 @@ class FlowTable:
         self._recent.remove(flow.answerer)
         flow.state = HANDED_ON
 
-    def _forget(self, flow: Flow, now_ns: i64) -> None:
+    def _forget(self, flow: Flow) -> None:
         """Let go of a flow that nobody wants."""
         self._remove(flow)
-        self._graves.bury(flow, now_ns)
+        self._graves.bury(flow)
         self._let_go(flow)
 
     def _let_go(self, flow: Flow) -> None:

@@ -24,6 +24,14 @@ def test_a_queue_is_a_deque(steps: list[tuple[int, int]]) -> None:
         assert len(queue) == len(model)
 
 
+def test_what_is_put_back_is_first_again() -> None:
+    queue: Queue[int] = Queue()
+    for number in range(3 * TAKEN_MAX):
+        queue.append(number)
+    queue.put_back([queue.popleft() for _ in range(2 * TAKEN_MAX)])
+    assert [queue.popleft() for _ in range(len(queue))] == list(range(3 * TAKEN_MAX))
+
+
 def test_what_was_taken_takes_no_room() -> None:
     queue: Queue[bytes] = Queue()
     for number in range(100 * TAKEN_MAX):

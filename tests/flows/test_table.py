@@ -1,8 +1,11 @@
 """The table of flows: what is forgotten when, and what that leaves behind."""
 
-from flow_support import ACK, CLIENT, FIN, RST, SECOND, SYN, Kept, Talk, between, to_segment
+from flow_support import ACK, CLIENT, FIN, RST, SECOND, START_NS, SYN, Kept, Talk, between, to_segment
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pcapstall.flows.flow import Flow
+from pcapstall.flows.keys import shared_key_of
 from pcapstall.flows.table import FlowSink, FlowTable
 
 
@@ -36,8 +39,9 @@ def feed(table: FlowTable, talk: Talk, number: int) -> None:
         table.add(segment)
 
 
-def probe() -> Talk:
+def probe(seconds: int = 0) -> Talk:
     talk = Talk()
+    talk.ns += seconds * SECOND
     talk.handshake()
     talk.close()
     return talk
@@ -51,6 +55,47 @@ def test_forgotten_flows_give_their_notes_back() -> None:
     assert table.limits.notes > 0
     table.expire(probe().ns + 10 * SECOND)
     assert (len(table), sink.forgotten, table.limits.notes) == (0, 100, 0)
+
+
+@given(
+    st.lists(st.integers(-100, 100), min_size=1, max_size=40),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(-90, 90)), min_size=1, max_size=8),
+    st.integers(0, 39),
+)
+def test_when_a_flow_is_forgotten_depends_on_no_other(
+    steps: list[int], looks: list[tuple[int, int]], chosen: int
+) -> None:
+    """However the clock goes back: one flow among others, and by itself."""
+    chosen %= len(steps)
+    numbers = range(len(steps))
+    assert forgotten_at(steps, looks, set(numbers), chosen) == forgotten_at(steps, looks, {chosen}, chosen)
+
+
+def forgotten_at(steps: list[int], looks: list[tuple[int, int]], fed: set[int], chosen: int) -> int:
+    """The look at which the flow ``chosen`` was gone; each begins ``steps`` seconds after the one before."""
+    table = FlowTable(Forgetful(), SECOND)
+    seconds = 1000
+    left = iter(looks)
+    after, later = next(left)
+    look = 0
+    found = -1
+    for number, step in enumerate([*steps, *[0] * 41]):
+        seconds += step
+        if number in fed:
+            talk = probe(seconds)
+            feed(table, talk, number)
+        for _ in range(2):
+            if number == after and found < 0:
+                look += 1
+                table.expire(START_NS + (seconds + later) * SECOND)
+                if number >= chosen and shared_key_of(key_of(chosen, True)) not in table._flows:
+                    found = look
+        if number >= after:
+            step_on = next(left, None)
+            if step_on is None:
+                return found
+            after, later = number + 1 + step_on[0] // 4, step_on[1]
+    return found
 
 
 def test_a_busy_flow_does_not_keep_those_behind_it() -> None:
