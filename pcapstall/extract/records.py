@@ -22,12 +22,15 @@ class FrameSet:
         self._index: i64 = -1
         """The file that was asked for last, whose bits nothing was added to since: `bytes` are read faster."""
         self._latest: bytes = b""
+        self._kept: list[bytes | None] = []
+        """By file, its bits as they were asked for; None since more were added. Files take turns at every record."""
         for ref in refs:
             self.add(ref)
 
     def add(self, ref: i64) -> None:
         """Put the frame ``ref`` into the set; it may be there already."""
-        bits = self._bits.setdefault(file_of(ref), bytearray())
+        index: i64 = file_of(ref)
+        bits = self._bits.setdefault(index, bytearray())
         frame: i64 = frame_of(ref)
         at: i64 = frame >> 3
         if at >= len(bits):
@@ -36,6 +39,8 @@ class FrameSet:
         new: i64 = old | (i64(1) << (frame & 7))
         if new != old:
             self._index = -1
+            if index < len(self._kept):
+                self._kept[index] = None
             bits[at] = new
             self._count += 1
 
@@ -43,14 +48,24 @@ class FrameSet:
         """Whether the frame ``ref`` is in the set."""
         index: i64 = file_of(ref)
         if index != self._index:
+            self._latest = self._kept_of(index)
             self._index = index
-            self._latest = bytes(self._bits.get(index, b""))
         frame: i64 = frame_of(ref)
         at: i64 = frame >> 3
         bits = self._latest
         if at >= len(bits):
             return False
         return (i64(bits[at]) >> (frame & 7)) & 1 != 0
+
+    def _kept_of(self, index: i64) -> bytes:
+        """The bits of file ``index``, copied only when some were added since it was last asked for."""
+        while index >= len(self._kept):
+            self._kept.append(None)
+        kept = self._kept[index]
+        if kept is None:
+            kept = bytes(self._bits.get(index, b""))
+            self._kept[index] = kept
+        return kept
 
     def __contains__(self, ref: int) -> bool:
         return self.has(ref)

@@ -419,6 +419,26 @@ def test_a_set_of_frames_that_grows_while_it_is_asked() -> None:
     assert len(found) == 2
 
 
+def test_files_that_take_turns_copy_nothing() -> None:
+    """Captures that overlap in time change the file at every record; each file's bits are frozen once."""
+    other = 3 << 40
+    found = FrameSet([8, other | 9])
+    frozen = [found._kept_of(index) for index in (0, 3)]
+    for _ in range(3):
+        assert found.has(8)
+        assert found._latest is frozen[0]
+        assert found.has(other | 9)
+        assert found._latest is frozen[1]
+    found.add(other | 10)
+    found.add(8)  # was there
+    assert found.has(other | 10)
+    assert found.has(8)
+    assert found._latest is frozen[0]
+    found.add((5 << 40) | 1)
+    refs = (8, 10, other | 9, other | 10, (4 << 40) | 1, (5 << 40) | 1)
+    assert [ref for ref in refs if found.has(ref)] == list(found)
+
+
 def test_only_the_records_of_a_set_are_stopped_at() -> None:
     path = CAPTURES / "stalled-client-hello" / "capture.pcap"
     wanted = Records(open_captures([str(path)]), FrameSet([3, 5, 167]))
