@@ -4,7 +4,9 @@ Everything that knows a URL is here, but for what one looks like (`opening.is_ur
 like any other input that cannot be read; what else goes wrong is let through.
 """
 
+import re
 import sys
+from errno import ECONNREFUSED, EHOSTDOWN, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,18 +41,40 @@ _RAISED_BY: Final = (
 _LOG: Final = ("asyncssh", "botocore", "fsspec", "gcsfs", "google", "paramiko", "s3fs")
 """Libraries that log what they also raise; where nobody asked for logs Python prints them, tracebacks and all."""
 _HTTP_GONE: Final = (404, 410)
-_HINTS: Final = (
-    ("Unable to locate credentials", "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
-    ("default credentials were not found", "run gcloud auth application-default login"),
-    ("Permission denied for user", "is the key in ssh-agent, and the user right? ssh://USER@HOST/..."),
-    ("Host key is not trusted", "connect once with ssh, and accept the host's key"),
-    ("403", "it needs other credentials"),
-    ("Forbidden", "it needs other credentials"),
-    ("Access Denied", "it needs other credentials"),
-    ("onnect", "is the address right, and does the server run?"),
-    ("Name or service not known", "is the host's name right?"),
+_OTHER: Final = "it needs other credentials"
+_REACH: Final = "is the address right, and does the server run?"
+_NAME: Final = "is the host's name right?"
+_SSH: Final = "is the key in ssh-agent, and the user right? ssh://USER@HOST/..."
+_AWS: Final = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_BY_TYPE: Final = {
+    "aiohttp.ClientConnectorDNSError": _NAME,
+    "aiohttp.ClientConnectorError": _REACH,
+    "aiohttp.ClientSSLError": "",
+    "asyncssh.HostKeyNotVerifiable": "connect once with ssh, and accept the host's key",
+    "asyncssh.PermissionDenied": _SSH,
+    "azure.ServiceRequestError": _REACH,
+    "botocore.ConnectTimeoutError": _REACH,
+    "botocore.EndpointConnectionError": _REACH,
+    "botocore.NoCredentialsError": _AWS,
+    "botocore.PartialCredentialsError": _AWS,
+    "builtins.PermissionError": _OTHER,
+    "google.DefaultCredentialsError": "run gcloud auth application-default login",
+    "paramiko.AuthenticationException": _SSH,
+    "paramiko.NoValidConnectionsError": _REACH,
+    "socket.gaierror": _NAME,
+}
+"""What can be done, by the package and the class of an exception, the nearest of its bases first."""
+_BY_STATUS: Final = {401: _OTHER, 403: _OTHER}
+"""By a status of HTTP."""
+_BY_ERRNO: Final = dict.fromkeys((ECONNREFUSED, EHOSTDOWN, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT), _REACH)
+_BY_WORDS: Final = (
+    (re.compile("Unable to locate credentials"), _AWS),
+    # gcsfs: OSError("Forbidden: https://...") and no more
+    (re.compile("^Forbidden:|Access ?Denied"), _OTHER),
+    # asyncio, for a host of several addresses: OSError("Multiple exceptions: [Errno 111] Connect call failed ...")
+    (re.compile("Connect call failed"), _REACH),
 )
-"""What can be done, by what is said."""
+"""By what is said besides names, where nothing else tells."""
 
 
 class _Told:
@@ -70,16 +94,60 @@ class _Told:
             why = error.__cause__
             if not type(why).__module__.startswith("aiohttp.") or getattr(why, "status", 0) in _HTTP_GONE:
                 raise InputError(self._path, "there is no such file") from error
-            raise InputError(self._path, _reason(why)) from error
+            raise InputError(self._path, _reason(why, self._path)) from error
         if isinstance(error, _RAISED) or _is_of_a_library(error):
-            raise InputError(self._path, _reason(error)) from error
+            raise InputError(self._path, _reason(error, self._path)) from error
 
 
-def _reason(error: BaseException | None) -> str:
+def _reason(error: BaseException | None, path: str) -> str:
     """What is said of ``error``, on one line, and what can be done about it."""
     said = " ".join(str(error).split()) or type(error).__name__
-    hint = next((hint for words, hint in _HINTS if words in said), "")
+    hint = _hint(error, _without_names(said, path))
     return f"cannot be read: {said}" + (f" ({hint})" if hint else "")
+
+
+def _hint(error: BaseException | None, words: str) -> str:
+    """What can be done about ``error``, whose message without names is ``words``; empty when nobody knows."""
+    told = False
+    while error is not None:
+        for kind in type(error).__mro__:
+            hint = _BY_TYPE.get(f"{kind.__module__.partition('.')[0]}.{kind.__name__}")
+            if hint is not None:
+                return hint
+        status: int = _status(error)
+        number: Any = getattr(error, "errno", None)
+        hint = _BY_STATUS.get(status, "") or _BY_ERRNO.get(number, "")
+        if hint:
+            return hint
+        told = told or status != 0 or number is not None
+        error = error.__cause__
+    return "" if told else next((hint for pattern, hint in _BY_WORDS if pattern.search(words)), "")
+
+
+def _status(error: BaseException) -> int:
+    """The status of HTTP that ``error`` has; 0 without one.
+
+    As aiohttp's ``status``, azure's ``status_code``, gcsfs's ``code``, or in the ``response`` of botocore and requests.
+    """
+    response = getattr(error, "response", None)
+    if isinstance(response, dict):
+        found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    else:
+        found = getattr(response, "status_code", None)
+    for name in ("status", "status_code", "code"):
+        found = found or getattr(error, name, None)
+    # asyncssh has reasons of SSH as its code, from 1 on.
+    return found if isinstance(found, int) and found >= 100 else 0
+
+
+def _without_names(said: str, path: str) -> str:
+    """``said`` without the URL, its parts and what else looks like a path, which may hold any word."""
+    _, _, rest = path.partition("://")
+    host, _, name = rest.partition("/")
+    address = host.rpartition("@")[2]
+    names = {path, rest, host, address, address.partition(":")[0], name, name.rpartition("/")[2]} - {""}
+    pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(r"\S*/\S*", "", re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", "", said))
 
 
 def _is_of_a_library(error: BaseException | None) -> bool:

@@ -1,6 +1,7 @@
 """Captures by URL, and what is said where that cannot be."""
 
 import gzip
+import socket
 import subprocess
 import sys
 from types import ModuleType, SimpleNamespace
@@ -13,6 +14,24 @@ from pcapstall.capture.opening import is_url
 from pcapstall.pipeline import Options, analyse
 
 CAPTURE = CAPTURES / "stalled-client-hello" / "capture.pcap"
+OTHER = "it needs other credentials"
+REACH = "is the address right, and does the server run?"
+
+
+def library_error(
+    module: str, name: str = "Error", base: str = "Base", said: str = "no", **fields: object
+) -> BaseException:
+    """One as a library of one kind of URLs raises it."""
+    parent = type(base, (Exception,), {"__module__": module})
+    error: BaseException = type(name, (parent,), {"__module__": module})(said)
+    for key, value in fields.items():
+        setattr(error, key, value)
+    return error
+
+
+def caused(error: BaseException, cause: BaseException) -> BaseException:
+    error.__cause__ = cause
+    return error
 
 
 @pytest.mark.parametrize(
@@ -121,6 +140,39 @@ class TestMemory:
             "cannot be read: Unable to locate credentials"
             " (set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)"
         )
+
+    @pytest.mark.parametrize(
+        ("error", "hint"),
+        [
+            # No word of a name tells anything.
+            (OSError("Connection reset by peer while reading https://h/ring-20240403.pcap"), ""),
+            (OSError(5, "Input/output error", "b/disconnected.pcap"), ""),
+            (OSError("gave up on Access Denied.pcap"), ""),
+            (ConnectionResetError(104, "Connection reset by peer"), ""),
+            (library_error("aiohttp.client_exceptions", status=500, said="500, message='Forbidden'"), ""),
+            (library_error("asyncssh.misc", code=14, said="403 Forbidden"), ""),
+            (library_error("aiohttp.client_exceptions", "ClientSSLError", base="ClientConnectorError"), ""),
+            # What it is does.
+            (library_error("aiohttp.client_exceptions", status=403), OTHER),
+            (library_error("gcsfs.retry", code=401), OTHER),
+            (library_error("azure.core.exceptions", status_code=403), OTHER),
+            (library_error("botocore.exceptions", response={"ResponseMetadata": {"HTTPStatusCode": 403}}), OTHER),
+            (library_error("requests.exceptions", response=SimpleNamespace(status_code=403)), OTHER),
+            (PermissionError("no"), OTHER),
+            (OSError("Forbidden: https://storage.googleapis.com/b/a.pcap\nno"), OTHER),
+            (caused(OSError(5, "no"), library_error("botocore.exceptions", status=403)), OTHER),
+            (ConnectionRefusedError(111, "Connection refused"), REACH),
+            (OSError("Multiple exceptions: [Errno 111] Connect call failed ('::1', 22, 0, 0)"), REACH),
+            (library_error("aiohttp.client_exceptions", "ClientConnectorError"), REACH),
+            (socket.gaierror(-2, "Name or service not known"), "is the host's name right?"),
+            (library_error("asyncssh.misc", "PermissionDenied", code=14),
+             "is the key in ssh-agent, and the user right? ssh://USER@HOST/..."),
+            (library_error("google.api_core.exceptions", "PermissionDenied", code=403), OTHER),
+        ],
+    )  # fmt: skip
+    def test_a_hint_goes_by_what_an_exception_is(self, error: BaseException, hint: str) -> None:
+        said = by_url._reason(error, "gs://h/Access Denied.pcap")
+        assert said == f"cannot be read: {' '.join(str(error).split())}" + (f" ({hint})" if hint else "")
 
     @staticmethod
     def fail(monkeypatch: pytest.MonkeyPatch, where: str, error: Exception) -> None:
