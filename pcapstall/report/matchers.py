@@ -60,8 +60,8 @@ def texts_are(matches: Callable[[str], bool], negated: bool) -> Test:
 def search_of(pattern: re.Pattern[str]) -> Callable[[str], bool]:
     """Whether ``pattern`` is found in a text. UsageError when that takes more than `SEARCH_MAX_S`.
 
-    `re` asks for signals while it tries, so a timer ends it; Python hands them to the main thread only, and in others
-    the time has no bound.
+    `re` asks for signals while it tries, so a timer ends it. The time has no bound outside the main thread, the only
+    one that Python hands signals to, and in a program whose own timer runs, or whose handler Python cannot put back.
     """
 
     def too_long(_number: int, _frame: object) -> NoReturn:
@@ -71,7 +71,7 @@ def search_of(pattern: re.Pattern[str]) -> Callable[[str], bool]:
         )
 
     def search(text: str) -> bool:
-        if threading.current_thread() is not threading.main_thread():
+        if not _has_timer_to_lend():
             return pattern.search(text) is not None
         before = signal.signal(signal.SIGVTALRM, too_long)
         signal.setitimer(signal.ITIMER_VIRTUAL, SEARCH_MAX_S)
@@ -82,6 +82,14 @@ def search_of(pattern: re.Pattern[str]) -> Callable[[str], bool]:
             signal.signal(signal.SIGVTALRM, before)
 
     return search
+
+
+def _has_timer_to_lend() -> bool:
+    return (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGVTALRM) is not None
+        and not any(signal.getitimer(signal.ITIMER_VIRTUAL))
+    )
 
 
 def endpoint_is(wanted: str, negated: bool) -> Test:

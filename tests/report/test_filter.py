@@ -1,3 +1,5 @@
+import signal
+
 import pytest
 from factories import alerted, flow, refused, silent_client, slow_server
 from hypothesis import given
@@ -207,3 +209,34 @@ def test_a_filter_works_over_other_columns():
 
 def test_seconds_are_seconds():
     assert compile_filter("ack_ch = 1m")(flow(intervals={"ack_ch": 60 * SECOND}))
+
+
+def test_a_timer_of_the_program_goes_on_as_does_its_handler() -> None:
+    """Of a program that calls `pcapstall.analyze`."""
+
+    def own(*_: object) -> None:
+        """Whatever it does with its own time."""
+
+    before = signal.signal(signal.SIGVTALRM, own)
+    try:
+        assert passing("sni ~ 'api'") == {"slow"}
+        assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
+        assert signal.getsignal(signal.SIGVTALRM) is own
+        signal.setitimer(signal.ITIMER_VIRTUAL, 1000, 500)
+        assert passing("sni ~ 'api'") == {"slow"}
+        left, interval = signal.getitimer(signal.ITIMER_VIRTUAL)
+        assert left > 900
+        assert interval == 500
+        assert signal.getsignal(signal.SIGVTALRM) is own
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def test_a_handler_that_is_not_of_python_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("the handler could not be put back")
+
+    monkeypatch.setattr(signal, "getsignal", lambda _: None)
+    monkeypatch.setattr(signal, "signal", refuse)
+    assert passing("sni ~ 'api'") == {"slow"}
