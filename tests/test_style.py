@@ -56,6 +56,28 @@ def test_no_handler_catches_everything(path: Path) -> None:
     assert broad_handlers(path.read_text(encoding="utf-8")) == []
 
 
+def shared_defaults(source: str) -> list[int]:
+    """Lines of a class that give every instance one and the same dict, list or set."""
+    mutable = (ast.Dict, ast.List, ast.Set)
+    return [
+        line.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ClassDef)
+        for line in node.body
+        if isinstance(line, ast.AnnAssign) and isinstance(line.value, mutable) and "ClassVar" not in ast.dump(line)
+    ]
+
+
+@pytest.mark.parametrize("path", modules(), ids=name)
+def test_no_default_is_shared_by_all_and_can_be_changed(path: Path) -> None:
+    assert shared_defaults(path.read_text(encoding="utf-8")) == []
+
+
+def test_the_check_sees_shared_defaults() -> None:
+    source = "class A(NamedTuple):\n    a: Mapping[str, int] = {}\n    b: list[int] = []\n    c: tuple[int, ...] = ()\n"
+    assert shared_defaults(source) == [2, 3]
+
+
 @pytest.mark.parametrize("clause", ["except:", "except Exception:", "except (OSError, BaseException) as error:"])
 def test_the_check_sees_broad_handlers(clause: str) -> None:
     assert broad_handlers(f"try:\n    f()\n{clause}\n    g()\n") == [3]

@@ -87,10 +87,10 @@ class Conclusion(NamedTuple, Generic[FactT]):
     confidence: str
     sentence: str
     """The whole verdict in one sentence, without a full stop."""
-    evidence: Sequence[FactT] = ()
-    would_settle: str = ""
+    evidence: Sequence[FactT]
+    would_settle: str
     """What would make it certain; empty when it is."""
-    parts: Mapping[str, int] = {}
+    parts: Mapping[str, int]
     """What the stalled interval is made of; they add up to it. Empty when nothing stalled, or cannot be told."""
     named_side: str | None = None
     """The side, where the cause alone does not name it; empty for both or none."""

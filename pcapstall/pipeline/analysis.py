@@ -182,6 +182,7 @@ def _put_together(
         flows=_Rows(findings, t0_ns, _row_makers(options, straces, logs)),
         healthy=NOTHING_LEFT_OUT if options.all_flows else summary_of_counted(collector.counted),
         totals=tally.totals(),
+        timelines={},
         warnings=[*cut, *missing, *notices, *bounds_reached(limits, collector)],
         logs=logs.reports() if logs is not None else [],
         spread=collector.dots.spread() if collector.dots is not None else None,

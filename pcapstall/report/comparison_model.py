@@ -70,11 +70,11 @@ class SeenFlow(NamedTuple):
     """The one the server chose."""
     events: Mapping[str, Seen | None]
     """By name, those of `COMPARED_EVENTS`."""
-    alerts: Sequence[SeenAlert] = ()
-    decrypted: Sequence[Decrypted] = ()
-    strays: Mapping[str, int] = {}
+    strays: Mapping[str, int]
     """What tshark counted among its packets though nobody sent it there: ``icmp_quote`` or ``damaged_header``, and the
     frame. tshark began another stream, or this one, with it."""
+    alerts: Sequence[SeenAlert] = ()
+    decrypted: Sequence[Decrypted] = ()
     told_tls: bool = False
     """tshark was told that the server's port speaks TLS, for by itself it takes it for another protocol."""
 

@@ -64,6 +64,7 @@ def read_report(path: str, data: bytes) -> Report:
             flows=rows,
             healthy=HealthySummary(0, {}, {}, {}),
             totals=tally.totals(),
+            timelines={},
             warnings=tuple(_list(_text)(head.get("warnings", []))),
             logs=tuple(_list(_object(LogReport, _LOG))(head.get("logs", []))),
         )

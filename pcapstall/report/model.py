@@ -423,6 +423,8 @@ class Report(NamedTuple):
     """The flows to be shown, in the order of their ids; read once, so that it may be a generator."""
     healthy: HealthySummary
     totals: Totals
+    timelines: Mapping[int, "Timeline"]
+    """Of the worst flows, by id; only where pictures are drawn."""
     schema: int = SCHEMA
     filter_text: str | None = None
     """The filter that ``flows``, ``healthy`` and ``totals`` are narrowed to, as it was written; None without one."""
@@ -433,6 +435,4 @@ class Report(NamedTuple):
     logs: Sequence[LogReport] = ()
     """In JSON only where there are any."""
     spread: "Spread | None" = None
-    """The flows that are not shown, as pictures have them; only where one is drawn, as are ``timelines``."""
-    timelines: Mapping[int, "Timeline"] = {}
-    """Of the worst flows, by id."""
+    """The flows that are not shown, as pictures have them; only where one is drawn."""

@@ -260,6 +260,7 @@ def report(
         shown if listed is None else listed,
         unseen.healthy(),
         everything.totals(),
+        {},
     )
     return made._replace(**fields)
 

@@ -26,7 +26,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> FlowReport:
 def theirs(ours: FlowReport) -> SeenFlow:
     """tshark's reading of it, the same in everything."""
     events = {name: (found := ours.events[name]) and Seen(found.frame, found.ns) for name in COMPARED_EVENTS}
-    return SeenFlow((0,), ours.client, ours.server, "syn", ours.first_frame, ours.sni, None, events)
+    return SeenFlow((0,), ours.client, ours.server, "syn", ours.first_frame, ours.sni, None, events, {})
 
 
 def kinds(flow: FlowComparison) -> dict[str, str | None]:

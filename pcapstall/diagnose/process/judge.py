@@ -136,11 +136,11 @@ def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> 
     threads, more = threads_of(scene, found.thread)
     if found.reason == NOT_TRACED and verdict.cause != cause:
         noted = _with_note(verdict, facts, settle)
-        return noted._replace(traced=Traced(None, scene.match.way, threads, more, tried=found.tried))
+        return noted._replace(traced=Traced(None, scene.match.way, {}, threads, more, found.tried))
     final = conclude(
         case, cause, found.reason, confidence, sentence, facts, settle, _parts(case, verdict, scene, found, cause)
     )
-    traced = Traced(did.name or NO_ACTIVITY, scene.match.way, threads, more, found.stages, found.tried)
+    traced = Traced(did.name or NO_ACTIVITY, scene.match.way, found.stages, threads, more, found.tried)
     return final._replace(traced=traced)
 
 
@@ -191,7 +191,7 @@ def _not_the_process(case: Case, verdict: Verdict, scene: Scene, found: WrittenE
     final = conclude(
         case, cause, reason, confidence, sentence, facts, " and ".join(dict.fromkeys([wish, *wishes])), parts
     )
-    return final._replace(traced=Traced(None, scene.match.way, stages=found.stages, tried=found.tried))
+    return final._replace(traced=Traced(None, scene.match.way, found.stages, tried=found.tried))
 
 
 def _unanswered_syn(case: Case, verdict: Verdict, scene: Scene) -> Verdict:
@@ -203,7 +203,7 @@ def _unanswered_syn(case: Case, verdict: Verdict, scene: Scene) -> Verdict:
     sentence = f"{verdict.sentence}; its queue for connections was empty, so most likely the SYN was lost on its way"
     facts = [free, *verdict.evidence]
     final = conclude(case, NETWORK, verdict.reason, MEDIUM, sentence, facts, verdict.would_settle)
-    return final._replace(traced=Traced(None, way, tried=[Tried(LISTENED, True, free.text.rstrip("."))]))
+    return final._replace(traced=Traced(None, way, {}, tried=[Tried(LISTENED, True, free.text.rstrip("."))]))
 
 
 def _overhead(scene: Scene) -> list[Fact]:
@@ -223,4 +223,4 @@ def _with_note(verdict: Verdict, facts: list[Fact], settle: str) -> Verdict:
 
 
 def _as_it_was(verdict: Verdict, way: str, why: str) -> Verdict:
-    return verdict._replace(traced=Traced(None, way, tried=[Tried(ANY_STAGE, False, why)]))
+    return verdict._replace(traced=Traced(None, way, {}, tried=[Tried(ANY_STAGE, False, why)]))

@@ -65,12 +65,12 @@ class Traced(NamedTuple):
 
     activity: str | None
     match: str
+    stages: Mapping[str, int]
+    """What the interval is made of by the process, in the order of `stages`; adds up to it."""
     threads: Sequence[ThreadDoing] = ()
     """The one that had to act first; empty where the process is not what the verdict is about."""
     more_threads: int = 0
     """How many more there are."""
-    stages: Mapping[str, int] = {}
-    """What the interval is made of by the process, in the order of `stages`; adds up to it."""
     tried: Sequence[Tried] = ()
     """Which stages were looked at, and why each was the late one or not."""
 

@@ -47,6 +47,7 @@ def _by_timestamps(scene: Scene) -> TwoVerdict | None:
                 f"by there",
                 [fact],
                 _SETTLES,
+                {},
             )
     return None
 
@@ -65,4 +66,5 @@ def _by_packets(scene: Scene) -> TwoVerdict | None:
         f"them was set, and the {span(case.length_ns)} may be no more than that",
         [TwoFact("With any one offset of the clocks, packets of this connection came before they left.")],
         _SETTLES,
+        {},
     )

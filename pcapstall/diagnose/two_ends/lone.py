@@ -25,6 +25,7 @@ def judge_lone(case: Case, at_client: bool) -> TwoVerdict | None:
         verdict.sentence,
         [fact_of(fact, at_client) for fact in verdict.evidence],
         verdict.would_settle,
+        {},
         named_side=verdict.named_side,
     )
 

@@ -45,6 +45,7 @@ def foreign_reset(scene: Scene) -> TwoVerdict | None:
             f"{side_of(by_client)}" + (", and the other end got one, too" if both else ""),
             [*told, *losses.summary(scene, told)],
             "" if certain else f"a capture at the {side_of(by_client)} that lacks no packets",
+            {},
         )
     return None
 
