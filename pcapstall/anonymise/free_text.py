@@ -12,7 +12,21 @@ from unicodedata import normalize
 from pcapstall.anonymise.called import URL, secrets
 from pcapstall.anonymise.escapes import is_escaped, runs
 from pcapstall.anonymise.mapping import NAME_LEN_MAX, Mapping
-from pcapstall.anonymise.notations import BARE, COMMAS, DASHED, KERNEL, MAC, MANY, STAMP, UUID, V4, V6, Notations
+from pcapstall.anonymise.notations import (
+    BARE,
+    COMMAS,
+    DASHED,
+    FEWER,
+    KERNEL,
+    MAC,
+    MANY,
+    PARTS,
+    STAMP,
+    UUID,
+    V4,
+    V6,
+    Notations,
+)
 from pcapstall.anonymise.words import WORD
 
 _WITHIN: Final = re.compile(
@@ -33,9 +47,10 @@ _POD: Final = rf"(?<![\w.-])[a-z0-9](?:[a-z0-9-]{{0,200}}[a-z0-9])?-{_HASH}{{8,1
 """A pod of a deployment: its name and two names that Kubernetes made up."""
 _JA4: Final = r"(?<!\w)[tqd]\d\d[di]\d{4}\w\w_[0-9a-f]{12}_[0-9a-f]{12}(?!\w)"
 _TOKEN: Final = re.compile(
-    rf"(?P<ja4>{_JA4})|(?P<url>{URL})|(?P<stamp>{STAMP})|(?P<uuid>{UUID})"
+    rf"(?P<ja4>{_JA4})|(?P<url>{URL})|(?P<stamp>{STAMP})|(?P<parts>{PARTS})|(?P<uuid>{UUID})"
     rf"|(?P<kernel>{KERNEL})|(?P<mac>{MAC})|(?P<arpa>{_ARPA})"
-    rf"|(?P<v6>{V6})(?:%(?P<zone>[\w.-]+))?|(?P<many>{MANY})|(?P<v4>{V4})|(?P<commas>{COMMAS})|(?P<bare>{BARE})"
+    rf"|(?P<v6>{V6})(?:%(?P<zone>[\w.-]+))?|(?P<many>{MANY})|(?P<v4>{V4})|(?P<fewer>{FEWER})"
+    rf"|(?P<commas>{COMMAS})|(?P<bare>{BARE})"
     rf"|(?P<pod>{_POD})|(?P<key>{_KEY})|(?P<text>{_TEXT})"
 )
 _BUT_KEYS: Final = re.compile(_TOKEN.pattern.replace(rf"|(?P<key>{_KEY})", ""))
@@ -88,7 +103,7 @@ class FreeText:
         self._words: set[str] = set()
         self._known = -1
         self._kinds: dict[str, Callable[[str], str]] = {
-            "ja4": str, "stamp": self._stamp, "url": self._url,
+            "ja4": str, "stamp": self._stamp, "parts": notations.parts, "fewer": notations.fewer, "url": self._url,
             "uuid": notations.uuid, "kernel": notations.kernel, "mac": notations.hardware,
             "arpa": mapping.name, "v6": notations.address, "many": mapping.words, "v4": notations.address,
             "commas": notations.commas, "dashed": notations.dashed, "bare": notations.bare, "pod": mapping.words,

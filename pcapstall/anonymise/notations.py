@@ -35,6 +35,15 @@ KERNEL: Final = rf"(?<!\w)(?:{_HEX}{{8}}|{_HEX}{{32}}):{_HEX}{{4}}(?!\w)"
 UUID: Final = rf"(?<![0-9A-Za-z]){_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}(?![0-9A-Za-z])"
 BARE: Final = rf"(?<![0-9A-Za-z.])(?:0[xX])?{_HEX}{{7,}}(?![0-9A-Za-z])"
 """Digits without anything between: an address, an identifier, a key, or only a number."""
+_PART: Final = rf"(?:0[xX]0{{0,6}}{_HEX}{{1,2}}|0[0-7]{{3}}|\d{{1,3}})"
+_SIGN: Final = r"(?:\.|\[\.\]|\(\.\)|\{\.\}|\[(?i:dot)\]|\((?i:dot)\))"
+PARTS: Final = (
+    rf"(?<!\w)(?<!\w\.)(?=[\d.]{{0,12}}(?:0[xX]|(?<!\d)0\d{{3}}|\d[\[({{]))"
+    rf"{_PART}(?:{_SIGN}{_PART}){{3}}(?!\w)(?:{_PORT_NEXT})"
+)
+"""inet_aton's 0x0a.0x28.0x27.0x2d and 0012.0050.0047.0055; 10.40.39[.]45, which nobody can click on."""
+FEWER: Final = r"(?<![\w.])\d{1,3}\.(?:\d{5,8}|\d{1,3}\.\d{3,5})(?![\w.]*\w)"
+"""Fewer numbers than four, of which the last one has several bytes (inet_aton): or a number with decimals."""
 STAMP: Final = (
     r"(?<![\w.:/-])(?:\d{1,2}[-/ ](?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[-/ ]\d{4}[: T]|[IWEFDV]20\d{6} )"
     r"[012]\d:[0-5]\d:[0-6]\d(?![\d:])"
@@ -46,6 +55,7 @@ _EUI_LEN: Final = 8
 """So many numbers with colons between may be an IPv6 address."""
 _SHORTEST_ID: Final = 8
 _LONGEST_NUMBER: Final = 20
+_PIECES: Final = re.compile(f"({_SIGN})")
 _COLONS: Final = re.compile(rf"(?:{_HEX}|:)*")
 _TOLD: Final = re.compile(rf"(?=[0-9a-f]*\d){_HEX}{{3,4}}", re.IGNORECASE)
 """A group of something with colons that is no address and may be a part of one."""
@@ -96,6 +106,29 @@ class Notations:
         """An IPv4 address with another sign between its numbers."""
         sign = "-" if "-" in text else "_"
         return self.address(text.replace(sign, ".")).replace(".", sign)
+
+    def parts(self, text: str) -> str:
+        """An IPv4 address of numbers to any base, or with any sign between, in the same way."""
+        pieces = _PIECES.split(text)
+        numbers = [_number(piece) for piece in pieces[::2]]
+        if max(numbers) > 255:
+            return self._mapping.words(text)
+        for at, number in enumerate(self._mapping.ip(bytes(numbers))):
+            old = pieces[2 * at]
+            like = "0x{:02x}" if old[:2] in ("0x", "0X") else "0{:03o}" if len(old) == 4 else "{}"
+            pieces[2 * at] = like.format(number)
+        return "".join(pieces)
+
+    def fewer(self, text: str) -> str:
+        """An address that was met, as inet_aton reads two or three numbers; any other number stays."""
+        *first, last = map(int, text.split("."))
+        shift = 8 * (4 - len(first))
+        if max(first) > 255 or last >> shift:
+            return text
+        met = self._mapping.numbers.get(int.from_bytes(bytes(first), "big") << shift | last)
+        if met is None:
+            return text
+        return ".".join((*map(str, met.to_bytes(4, "big")[: len(first)]), str(met & ((1 << shift) - 1))))
 
     def commas(self, text: str) -> str:
         """Six numbers, of which the last two are the port; other numbers than bytes stay."""
@@ -151,6 +184,13 @@ class Notations:
         if known is None:
             return text
         return f"0x{known:0{len(digits)}x}" if hexadecimal else str(known)
+
+
+def _number(text: str) -> int:
+    """As inet_aton reads it, but for three digits that begin with 0: those are filled up more often than octal."""
+    if text[:2] in ("0x", "0X"):
+        return int(text[2:], 16)
+    return int(text, 8 if len(text) == 4 else 10)
 
 
 def _packed(text: str) -> bytes | None:

@@ -1,5 +1,6 @@
 """Lines of logs under other names: the stamps that are read stay as they are, the hosts of syslog do not."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,27 @@ def test_other_words_stay_where_syslog_has_a_host(line: str) -> None:
 def test_a_month_that_is_hidden_does_not_stay() -> None:
     made = log_of(KEYS[0], ("may",)).line(b"[19/May/2021:18:49:02 +0000] x")
     assert b"May" not in made
+
+
+NOTATIONS = """
+    0x0a.0x28.0x27.0x2d 0xA.0x28.0x27.0x2d 0012.0050.0047.0055 10.40.39[.]45 10[.]40[.]39[.]45 10(dot)40(dot)39(dot)45
+    10.2631469 10.40.10029
+    """.split()
+
+
+@pytest.mark.parametrize("written", NOTATIONS)
+def test_an_address_of_other_parts_is_that_of_the_packets(written: str) -> None:
+    mapping = Mapping(Secret(bytes.fromhex(KEYS[0])))
+    other = mapping.ip(bytes((10, 40, 39, 45)))
+    made = LogText(mapping, FreeText(mapping)).line(f"to {written}: x".encode()).decode()
+    assert made.startswith("to ")
+    assert made.endswith(": x")
+    numbers = made[3:-3].replace("[.]", ".").replace("(dot)", ".")
+    if written.startswith("0012"):
+        numbers = ".".join(str(int(number, 8)) for number in numbers.split("."))
+    assert socket.inet_aton(numbers) == other
+
+
+@pytest.mark.parametrize("number", ["10.2631468", "3.141592", "1.2.345", "0.30.12345"])
+def test_a_number_with_decimals_stays(number: str) -> None:
+    assert log_of(KEYS[0]).line(f"took {number} s".encode()) == f"took {number} s".encode()
