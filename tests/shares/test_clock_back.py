@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shares_support import CAPTURES, report, told
 
 from pcapstall import _build
-from pcapstall.pipeline import scan
+from pcapstall.pipeline import scan, workers
 from pcapstall.pipeline.forked import Failure
 from pcapstall.pipeline.workers import Workers
 from pcapstall.wire.segment import ACK, FIN, SYN
@@ -65,7 +65,7 @@ def json_of(path: Path, jobs: int, all_flows: bool) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scan, "EXPIRE_EVERY", 64)
         patch.setattr(Workers, "_start", not_started)
-        patch.setattr(Workers, "_warn", lambda _self, _index, _failure: None)
+        patch.setattr(workers, "warn_redone", lambda *_: None)
         several = report(path, jobs=jobs, all_flows=all_flows)
     assert not several.alone
     return told(several)
