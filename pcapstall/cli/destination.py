@@ -20,6 +20,11 @@ from pcapstall.report.untrusted import printable
 
 STDOUT: Final = "-"
 
+_written: list[str] = []
+"""What became of each output that was opened, see `what_there_is`."""
+_IN_PART: Final = "what was written so far is not complete"
+_WHOLE: Final = "what was written before is complete"
+
 
 def say(text: str) -> None:
     """Write ``text`` to standard error; what it quotes may hold anything but the end of its own line."""
@@ -40,6 +45,16 @@ def say_plainly(text: str) -> None:
 def complain(error: PcapstallError) -> None:
     """Say ``error``: wrong usage may take several lines that point at the place, everything else is one line."""
     say(str(error) if isinstance(error, UsageError) else printable(str(error)))
+
+
+def what_there_is() -> str:
+    """What is there of the output of a command that ends before its time: nothing, a part, or what came before."""
+    return _IN_PART if _IN_PART in _written else _WHOLE if _written else "nothing was written"
+
+
+def forget() -> None:
+    """Nothing is there of what was written: the command begins, or has removed it."""
+    _written.clear()
 
 
 def write_any_text() -> None:
@@ -87,8 +102,9 @@ def opened(output: str | None) -> Iterator[TextIO]:
         return
     standard = standard_output()
     try:
-        yield standard
-        standard.flush()
+        with _in_part_until_whole():
+            yield standard
+            standard.flush()
     except BrokenPipeError:
         discard(sys.stdout)
     except OSError as error:
@@ -105,6 +121,14 @@ def opened_for_bytes(output: str) -> Iterator[BinaryIO]:
         return
     with opened(output) as text:
         yield text.buffer
+
+
+@contextmanager
+def _in_part_until_whole() -> Iterator[None]:
+    """Note that there may be a part of an output, until the block has ended well."""
+    _written.append(_IN_PART)
+    yield
+    _written[-1] = _WHOLE
 
 
 @contextmanager
@@ -125,8 +149,9 @@ def _whole_file(path: str, kind: str = "") -> Iterator[IO[str] | IO[bytes]]:
     place.
     """
     if not _may_be_replaced(path):
-        with _writable(path, "w" + kind) as out:
+        with _writable(path, "w" + kind) as out, _in_part_until_whole():
             yield out
+            out.flush()
         return
     beside = os.path.join(os.path.dirname(path), f".pcapstall-{os.urandom(6).hex()}.part")
     try:
@@ -135,6 +160,7 @@ def _whole_file(path: str, kind: str = "") -> Iterator[IO[str] | IO[bytes]]:
         if os.path.exists(path):
             os.chmod(beside, stat.S_IMODE(os.stat(path).st_mode))
         os.replace(beside, path)
+        _written.append(_WHOLE)
     except BaseException:
         if os.path.exists(beside):
             os.unlink(beside)

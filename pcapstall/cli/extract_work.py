@@ -84,6 +84,7 @@ class Work:
         for path in self._begun:
             if os.path.isfile(path) and not os.path.islink(path):
                 os.unlink(path)
+        destination.forget()
         if is_new and os.path.isdir(folder) and not os.listdir(folder):
             os.rmdir(folder)
 

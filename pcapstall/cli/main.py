@@ -144,6 +144,7 @@ root.params.append(_debug_option(hidden=False))
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     destination.write_any_text()
+    destination.forget()
     debugging.hear_warnings()
     stages("starting")
     code = _guarded(sys.argv[1:] if arguments is None else arguments)
@@ -159,6 +160,7 @@ def _guarded(arguments: list[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except (KeyboardInterrupt, click.Abort):
+        destination.say(f"ended by Ctrl-C: {destination.what_there_is()}")
         return INTERRUPTED
     except BrokenPipeError:  # of --help and --version, as below; commands see to their own output
         destination.discard(sys.stdout)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_support import CAPTURES, PATIENCE_S, wait_for
+from cli_support import CAPTURES, LOST, PATIENCE_S, wait_for
 
-from pcapstall.cli import reading
+from pcapstall.cli import compare_command, diff_command, reading, report_command, summary_command
 from pcapstall.cli.main import main
 from pcapstall.pipeline import logs, straces, timeline
 
@@ -110,6 +110,46 @@ def test_while_a_timeline_of_all_is_made(
     (notice,) = [notice for notice in made["notices"] if notice.startswith("Reading was stopped")]
     assert said in notice
     assert {"packet", "call", "log"} == {row["source"] for row in made["rows"]}
+
+
+COMPLETE = "pcapstall: ended by Ctrl-C: what was written before is complete\n"
+IN_PART = "pcapstall: ended by Ctrl-C: what was written so far is not complete\n"
+NOTHING = "pcapstall: ended by Ctrl-C: nothing was written\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "to_file"),
+    [("select", NOTHING, False), ("render", IN_PART, False), ("render", NOTHING, True), ("exit_code", COMPLETE, False)],
+)
+def test_after_the_reading_it_says_what_there_is(
+    name: str,
+    said: str,
+    to_file: bool,
+    tmp_path: Path,
+    capsys: Output,
+    at_call: Callable[[Any, str, int], list[int]],
+) -> None:
+    at_call(report_command, name, 1)
+    named = tmp_path / "report.json"
+    assert main(["report", CAPTURE, "-f", "json", *(["-o", str(named)] if to_file else [])]) == 130
+    assert capsys.readouterr().err == said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "arguments"),
+    [
+        (summary_command, "render_summary", ["summary", CAPTURE]),
+        (diff_command, "render_changes", ["diff", CAPTURE, CAPTURE]),
+        (compare_command, "render", ["compare", LOST, LOST.replace("capture.pcap", "capture_server.pcap")]),
+    ],
+)
+def test_other_commands_do_so_too(
+    command: Any, name: str, arguments: list[str], capsys: Output, at_call: Callable[[Any, str, int], list[int]]
+) -> None:
+    at_call(command, name, 1)
+    assert main(arguments) == 130
+    assert capsys.readouterr().err == IN_PART
 
 
 @pytest.mark.parametrize(

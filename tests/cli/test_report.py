@@ -381,7 +381,7 @@ class TestOutput:
         [
             (OSError(28, "No space left on device"), 2, "No space left on device\n"),
             (BrokenPipeError(32, "Broken pipe"), 2, "Broken pipe\n"),
-            (KeyboardInterrupt(), 130, ""),
+            (KeyboardInterrupt(), 130, "nothing was written\n"),
         ],
     )
     @pytest.mark.parametrize("before", [None, "the report of yesterday"])
@@ -394,7 +394,7 @@ class TestOutput:
             path.write_text(before)
         self.fail_late(monkeypatch, error)
         assert main(["report", LOST, "-o", str(path)]) == code
-        assert capsys.readouterr().err.endswith(f": {said}" if said else "")
+        assert capsys.readouterr().err.endswith(f": {said}")
         assert [entry.name for entry in tmp_path.iterdir()] == ([] if before is None else ["report.txt"])
         assert before is None or path.read_text() == before
 

@@ -187,8 +187,13 @@ class TestSignals:
         assert process.stderr is not None
         said = process.stderr.read()
         assert process.wait(PATIENCE_S) == 130
-        assert one_line(said).startswith("pcapstall: -: ")
+        assert said.startswith(b"pcapstall: -: ")
+        assert b"\npcapstall: ended by Ctrl-C: " in said
+        assert said.count(b"\n") == 2
         process.communicate(timeout=PATIENCE_S)
+
+
+NOTHING = b"pcapstall: ended by Ctrl-C: nothing was written\n"
 
 
 class TestSignalsBesidesCaptures:
@@ -201,7 +206,7 @@ class TestSignalsBesidesCaptures:
             wait_for(lambda: catches_sigterm(process) and sleeps(process), "it waits for the FIFO's other end")
             time.sleep(0.2)
             process.send_signal(number)
-            assert process.communicate(timeout=PATIENCE_S)[1] == b""
+            assert process.communicate(timeout=PATIENCE_S)[1] == NOTHING
             return process.returncode
         finally:
             process.kill()
