@@ -95,7 +95,8 @@ class TestHttp:
             time.sleep(0.5)  # what was sent is being read
             process.send_signal(number)
             out, err = process.communicate(timeout=20)
-        assert (process.returncode, out, err.count(b"\n")) == (130, b"", 1), err
+        assert (process.returncode, out, err.count(b"\n")) == (130, b"", 2), err
+        assert err.endswith(b"\npcapstall: ended by Ctrl-C: nothing was written\n")
         assert b"Traceback" not in err
 
 

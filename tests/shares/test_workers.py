@@ -466,7 +466,7 @@ main()
             time.sleep(0.1)  # its handler runs as soon as it wakes up, which it does every 10 ms
         (tmp_path / "go-on").touch()
         out, err = process.communicate(timeout=60)
-        assert (process.returncode, out, err) == (130, "", "")
+        assert (process.returncode, out, err) == (130, "", "pcapstall: ended by Ctrl-C: nothing was written\n")
         with pytest.raises(ProcessLookupError):
             os.killpg(process.pid, 0)
 
