@@ -1,4 +1,4 @@
-"""Two captures of the same connections as a value: frozen dataclasses that mirror the JSON of `pcapstall compare`.
+"""Two captures of the same connections as a value: named tuples that mirror the JSON of `pcapstall compare`.
 
 Renderers read these and nothing else. Times are integer nanoseconds; what was not seen is None. No one-way delay is
 in here, for none can be measured: only what a packet took longer than the fastest one of its direction.
