@@ -12,6 +12,7 @@ import pytest
 from pcapstall.capture import interrupting
 from pcapstall.capture.source import Stop
 from pcapstall.match.outline import Outlines
+from pcapstall.pipeline import given as of_given
 from pcapstall.pipeline import logs, straces
 from pcapstall.pipeline.given import GivenFile
 
@@ -56,7 +57,7 @@ def everywhere(*modules: Any) -> Iterator[Signalled]:
     """A switch thrown at each place in turn, until the work is over before it."""
     number = 1
     while True:
-        signalled = Signalled(number, interrupting, contextlib, *modules)
+        signalled = Signalled(number, interrupting, of_given, contextlib, *modules)
         yield signalled
         if not signalled.happened:
             assert number > 50, "there were places"
@@ -71,7 +72,7 @@ def files(folder: Path, text: str) -> list[GivenFile]:
 
 
 def said(missing: list[str]) -> list[str]:
-    return interrupting.not_read(missing)
+    return of_given.not_read(missing)
 
 
 def test_logs_are_missing_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 Captures on this host ask before each chunk and need none of this. Who handles signals is not known here.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pcapstall.capture.source import Stop
@@ -35,9 +35,3 @@ def ending(stop: Stop, work: Callable[[], object]) -> None:
         pass
     finally:
         stop.interrupts_at = before  # it may have come just before it was set
-
-
-def not_read(names: Iterable[str]) -> list[str]:
-    """What to say of files whose reading was ended; nothing of none."""
-    said = ", ".join(names)
-    return [f"reading was stopped: nothing of {said} is in this report"] if said else []

@@ -54,3 +54,9 @@ def parse_given(text: str) -> GivenFile:
 def files_of(path: str) -> list[str]:
     """The files that ``path`` stands for; the path itself when there are none, for whoever opens it to say so."""
     return files_named(path) or [path]
+
+
+def not_read(names: Iterable[str]) -> list[str]:
+    """What to say of files whose reading was ended; nothing of none."""
+    said = ", ".join(names)
+    return [f"reading was stopped: nothing of {said} is in this report"] if said else []

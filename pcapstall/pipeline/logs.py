@@ -6,7 +6,7 @@ Lines are shown and never judged: no verdict comes from here.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pcapstall.capture.interrupting import ending, not_read
+from pcapstall.capture.interrupting import ending
 from pcapstall.capture.sniff import AS_STRACE, is_strace
 from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError
@@ -19,7 +19,7 @@ from pcapstall.match.log_clock import BY_STRACE, LogClock
 from pcapstall.match.log_lines import FlowLines, InTime, Lives, Placed, clock_of, lines_of_flows, place
 from pcapstall.match.log_writes import clock_by_writes, keys_of
 from pcapstall.match.outline import Outlines
-from pcapstall.pipeline.given import GivenFile, files_of
+from pcapstall.pipeline.given import GivenFile, files_of, not_read
 from pcapstall.pipeline.straces import Straces
 from pcapstall.report.model import FlowReport, LogLineReport, LogReport
 from pcapstall.report.untrusted import shorten

@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
-from pcapstall.capture.interrupting import ending, not_read
+from pcapstall.capture.interrupting import ending
 from pcapstall.capture.source import Stop
 from pcapstall.core.errors import InputError
 from pcapstall.core.garbage import without_garbage
@@ -25,7 +25,7 @@ from pcapstall.match.log_lines import KnownAs
 from pcapstall.match.matching import Match, Matching, match_strace
 from pcapstall.match.offset import Offset
 from pcapstall.match.outline import Outlines
-from pcapstall.pipeline.given import GivenFile, files_of
+from pcapstall.pipeline.given import GivenFile, files_of, not_read
 from pcapstall.pipeline.strace_report import ORDER_ONLY, strace_report, thread_report
 from pcapstall.report.model import FlowReport, StraceReport
 from pcapstall.strace.family import Strace, open_straces
