@@ -212,10 +212,10 @@ def test_the_capture_of_a_long_trace_has_its_connections(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("ours", "theirs", "at_least", "limit", "expected"),
     [
-        (1.0, 4.0, True, 3, "ok   4.00 times as fast as other"),
-        (1.0, 2.0, True, 3, "MISS 2.00 times as fast as other"),
-        (1.0, 4.0, False, 0.5, "ok   0.25 times the time of other"),
-        (3.0, 4.0, False, 0.5, "MISS 0.75 times the time of other"),
+        (1.0, 4.0, True, 3, "ok   pcapstall: 4.00 times as fast as other"),
+        (1.0, 2.0, True, 3, "MISS pcapstall: 2.00 times as fast as other"),
+        (1.0, 4.0, False, 0.5, "ok   pcapstall: 0.25 times the time of other"),
+        (3.0, 4.0, False, 0.5, "MISS pcapstall: 0.75 times the time of other"),
     ],
 )
 def test_a_goal_compares_the_right_way_round(
@@ -234,11 +234,8 @@ def test_a_goal_compares_the_right_way_round(
 @pytest.mark.parametrize(
     ("busy", "expected"),
     [
-        (False, "ok   1.60 times as fast as one by the first process's CPU, 1.80 by wall; goal at least 1.7"),
-        (
-            True,
-            "MISS 1.60 times as fast as one by the first process's CPU, 1.80 by wall, which says little: the machine",
-        ),
+        (False, "ok   pcapstall: 1.60 times as fast as one by the first process's CPU, 1.80 by wall; goal at least"),
+        (True, "MISS pcapstall: 1.60 times as fast as one by the first process's CPU, 1.80 by wall, which says little"),
     ],
 )
 def test_two_processes_are_measured_by_wall_time_where_they_have_both_cores(busy: bool, expected: str) -> None:
@@ -250,6 +247,17 @@ def test_two_processes_are_measured_by_wall_time_where_they_have_both_cores(busy
     line = bench.Goal("one", 1.7, by_wall=True).line(commands, busy)
     assert line is not None
     assert line.startswith(expected)
+
+
+def test_a_goal_is_that_of_the_command_it_names_and_of_none_that_was_not_run() -> None:
+    bench = load("bench")
+    commands = {
+        "pcapstall": bench.Command("pcapstall", [], 1, cpu=[1.0], wall=[1.0], peak_mb=[10]),
+        "one": bench.Command("one", [], 1, cpu=[2.0], wall=[2.0], peak_mb=[10]),
+        "other": bench.Command("other", [], 1, cpu=[8.0], wall=[8.0], peak_mb=[10]),
+    }
+    assert bench.Goal("other", 5, whose="one").line(commands).startswith("MISS one: 4.00 times as fast as other")
+    assert bench.Goal("other", 5, whose="two").line(commands) is None
 
 
 def test_a_measured_command_is_a_process_with_its_memory() -> None:
