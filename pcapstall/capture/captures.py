@@ -92,9 +92,9 @@ class Captures(RecordCursor):
         """Whether any file is known to be of more than one interface, so that its records may come in batches."""
         return any(file.cursor.interface_count() > 1 for file in self._ring.files)
 
-    def stop(self) -> None:
+    def stop(self, by: str = "") -> None:
         """Ask for the end, from a signal handler too: what lies in a pipe is still read. Twice: at once."""
-        self._ring.stop.throw()
+        self._ring.stop.throw(by)
 
     def close(self) -> None:
         """Give all descriptors back."""

@@ -97,7 +97,7 @@ class Gate:
         self._asked += 1
         board.note_asked(self._index, self._asked)
         if stop.count > 1:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(stop.by)
         if stop.count and not self._index:
             self._decide(stop)
         while board[_ORDER_AT] == _PAUSE:
@@ -121,7 +121,7 @@ class Gate:
         for other in range(1, board.count):
             while not board.is_waiting(other) and not self._is_over(other):
                 if stop.count > 1:
-                    raise KeyboardInterrupt
+                    raise KeyboardInterrupt(stop.by)
                 time.sleep(_NAP_S)
             limit = max(limit, board.asked(other) - int(board.is_waiting(other)))
         board[_LIMIT_AT] = limit

@@ -27,7 +27,6 @@ GRACE_TOTAL_S: Final = 10.0
 STDIN: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 """Names of standard input. It may be a socket, which has no name that could be opened."""
 
-
 _REASONS: Final = {
     errno.ENOENT: "there is no such file",
     errno.EACCES: "no permission to read it: ask its owner, or run this as root",
@@ -47,6 +46,8 @@ class Stop:
 
     def __init__(self) -> None:
         self.count = 0
+        self.by = ""
+        """The signal that has thrown it last, where it was not Ctrl-C's; for KeyboardInterrupt to tell."""
         self.since_s = 0.0
         self.when_silent: Callable[[], None] | None = None
         """Called by the reader itself, between two records, each time that nothing came for ``silent_s``."""
@@ -58,8 +59,9 @@ class Stop:
         self._read_fd = -1
         self._write_fd = -1
 
-    def throw(self) -> None:
+    def throw(self, by: str = "") -> None:
         """Ask for the end."""
+        self.by = by
         if not self.count:
             self.since_s = time.monotonic()
         self.count += 1
@@ -249,9 +251,8 @@ class PipeSource(Source):
             return None if self.stop_switch.when_silent is None else int(self.stop_switch.silent_s * 1000)
         if count > 1:
             return 0
-        now = time.monotonic()
         since = self.stop_switch.since_s
-        left = min(max(since, self._silent_since_s) + GRACE_S, since + GRACE_TOTAL_S) - now
+        left = min(max(since, self._silent_since_s) + GRACE_S, since + GRACE_TOTAL_S) - time.monotonic()
         return max(int(left * 1000), 0)
 
     def close(self) -> None:

@@ -72,7 +72,7 @@ def command(
             later = read_side(after, how, keep, conditions.see_after, stop=stop, progress=progress)
         finally:
             if stop.count:
-                raise KeyboardInterrupt  # half of a side would be compared with a whole one
+                raise KeyboardInterrupt(stop.by)  # half of a side would be compared with a whole one
     if thresholds_differ(earlier, later):
         later.remarks.append("what is called a stall differs between the two (--slow): some may be new for that")
     unreadable = earlier.unreadable + later.unreadable

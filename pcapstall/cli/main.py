@@ -159,8 +159,9 @@ def _guarded(arguments: list[str]) -> int:
         return _run(arguments)
     except click.exceptions.Exit as done:
         return done.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        destination.say(f"ended by Ctrl-C: {destination.what_there_is()}")
+    except (KeyboardInterrupt, click.Abort) as interrupt:
+        # Python's own says nothing, others the name of another signal.
+        destination.say(f"ended by {str(interrupt) or 'Ctrl-C'}: {destination.what_there_is()}")
         return INTERRUPTED
     except BrokenPipeError:  # of --help and --version, as below; commands see to their own output
         destination.discard(sys.stdout)

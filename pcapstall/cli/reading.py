@@ -64,7 +64,7 @@ def end_if_stopped(stop: Stop, unreadable: Sequence[InputError]) -> None:
     if stop.count:
         for error in unreadable:
             destination.complain(error)
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(stop.by)
 
 
 def exit_code(results: Iterable[ConditionResult], unreadable: Sequence[InputError]) -> int:

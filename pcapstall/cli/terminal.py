@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any, Final, Self, TextIO
 
 from pcapstall.capture.captures import Captures
+from pcapstall.capture.interrupting import signal_name
 from pcapstall.capture.source import Stop
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.untrusted import printable, shorten
@@ -130,10 +131,10 @@ def ctrl_c_stops() -> Iterator[Stop]:
     """
     stop = Stop()
 
-    def throw(_number: int, _frame: FrameType | None) -> None:
-        stop.throw()
+    def throw(number: int, _frame: FrameType | None) -> None:
+        stop.throw(signal_name(number))
         if 0 < stop.interrupts_at <= stop.count:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(stop.by)
 
     before: dict[int, Any] = {}
     try:

@@ -9,7 +9,6 @@ import signal
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -18,6 +17,7 @@ from pcapstall.capture.source import STDIN, Stop
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.inputs import check_read_twice
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
+from pcapstall.cli.sigterm import sigterm_interrupts
 from pcapstall.core.errors import InputError, PcapstallError, UsageError
 from pcapstall.core.files import files_named
 from pcapstall.core.times import SECOND, parse_duration
@@ -91,8 +91,8 @@ def command(
         opinion = SecondOpinion(keylog, decode_as, silence_s)
         work = _Work(paths, opinion)
         _show(work, opinion, wanted, output, everything)
-    if work.interrupted:
-        raise KeyboardInterrupt
+    if work.interrupt is not None:
+        raise work.interrupt
     if work.failed:
         return UNREADABLE_INPUT
     return CONDITION_HOLDS if work.unexplained else OK
@@ -148,14 +148,14 @@ class _Work:
         """Whether a difference is."""
         self.failed = False
         """Whether a file could not be read by either."""
-        self.interrupted = False
+        self.interrupt: KeyboardInterrupt | None = None
 
     def __iter__(self) -> Iterator[FileComparison]:
         for path in self._paths:
             try:
                 file = self._compared(path)
-            except KeyboardInterrupt:
-                self.interrupted = True
+            except KeyboardInterrupt as interrupt:
+                self.interrupt = interrupt
                 return
             if file is not None:
                 self.unexplained |= any(value.why is None for flow in file.flows for value in flow.differences)
@@ -203,15 +203,10 @@ def _show(work: _Work, opinion: "SecondOpinion", wanted: str, output: str | None
 @contextmanager
 def _signals_interrupt() -> Iterator[None]:
     """SIGTERM ends the command as Ctrl-C does, so that no tshark is left behind; and the end of each can be heard."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
     # Where it is ignored, which is inherited, nobody is told how a tshark has ended.
     children_before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
-        yield
+        with sigterm_interrupts():
+            yield
     finally:
-        signal.signal(signal.SIGTERM, before)
         signal.signal(signal.SIGCHLD, children_before)

@@ -97,7 +97,7 @@ def _gathered(client: "Client", tasks: Sequence[Any], stop: Stop) -> list[Told]:
     while not all(task.done() for task in tasks):
         if stop.count:
             client.cancel(tasks)
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(stop.by)
         time.sleep(NAP_S)
     try:
         found: list[Told] = [task.result() for task in tasks]

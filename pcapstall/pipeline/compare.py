@@ -129,7 +129,7 @@ def read_both(
 
 def _unless_stopped(stop: Stop | None) -> None:
     if stop is not None and stop.count:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(stop.by)
 
 
 def _refine(together: Together) -> None:
@@ -196,6 +196,7 @@ def _read_again(paths: list[str], wanted: Sequence[Flow], options: Options, stop
     sink = _Wanted({int(flow.first_ref) for flow in wanted})
     table = FlowTable(sink, max(options.thresholds_ns.values()), max_flows=options.max_flows)
     table.limits.kept_keys.update(flow.key for flow in wanted)
+    stop = stop or Stop()
     cursor = open_captures(paths, stop)
     try:
         with without_garbage():
@@ -204,7 +205,7 @@ def _read_again(paths: list[str], wanted: Sequence[Flow], options: Options, stop
     finally:
         cursor.close()
     if cursor.stopped:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(stop.by)
     return sink.found
 
 

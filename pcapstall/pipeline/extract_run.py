@@ -161,4 +161,4 @@ def _look_again(wanted: Wanted, how: Options, around: Surroundings) -> list[Flow
 
 def _heed(stop: Stop) -> None:
     if stop.count:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(stop.by)

@@ -134,8 +134,8 @@ def follow(captures: Captures, table: FlowTable, ears: Listener) -> Scan:
     scan = Scan(table, Decoder(), ears)
     try:
         scan.run(captures)
-    except KeyboardInterrupt:
-        captures.stop()
+    except KeyboardInterrupt as interrupt:
+        captures.stop(str(interrupt))
     scan.end(live_until(began_ns, scan.latest_ns, captures))
     return scan
 

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import pyshark
 from pyshark.capture.capture import TSharkCrashException
 
+from pcapstall.capture.interrupting import signal_name
 from pcapstall.core.counts import several
 from pcapstall.pipeline.tshark_pdml import JunkError, Pdml, SilenceError
 from pcapstall.pipeline.tshark_program import Tshark, TsharkError, kill_group
@@ -125,17 +126,17 @@ def _interruptible(loop: asyncio.AbstractEventLoop, capture: _Capture) -> Iterat
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    interrupted = False
+    interrupted = 0
 
-    def interrupt() -> None:
+    def interrupt(number: int) -> None:
         nonlocal interrupted
         if not interrupted:
-            interrupted = True
+            interrupted = number
             capture.cancel()
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in before:
-        loop.add_signal_handler(number, interrupt)
+        loop.add_signal_handler(number, interrupt, number)
     try:
         yield
     except asyncio.CancelledError:
@@ -146,7 +147,7 @@ def _interruptible(loop: asyncio.AbstractEventLoop, capture: _Capture) -> Iterat
             loop.remove_signal_handler(number)
             signal.signal(number, handler)
     if interrupted:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(signal_name(interrupted))
 
 
 class Question(NamedTuple):

@@ -35,7 +35,7 @@ def verify_file(
     """
     analysis = analyse([path], Options(all_flows=True), stop=stop, progress=progress)
     if stop is not None and stop.count:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(stop.by)
     error = next(iter(analysis.unreadable), None)
     theirs = opinion.flows(path)
     warnings = [f"tshark: {opinion.warning}"] if opinion.warning else []

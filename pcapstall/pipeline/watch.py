@@ -117,8 +117,8 @@ class _Watcher(Listener):
         """Read to the end, or until it is stopped."""
         try:
             self._scan.run(cursor)
-        except KeyboardInterrupt:
-            cursor.stop()
+        except KeyboardInterrupt as interrupt:
+            cursor.stop(str(interrupt))
         latest_ns = max(self._scan.latest_ns, self._now_ns)
         if latest_ns:
             self._advance(latest_ns, sweep=True)

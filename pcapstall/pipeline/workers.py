@@ -101,7 +101,7 @@ class Workers:
             if ready:
                 stop.drain()
             if stop.count > 1:
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt(stop.by)
         said = worker.told()
         if isinstance(said, Failure):
             return said

@@ -31,14 +31,14 @@ Output = pytest.CaptureFixture[str]
 def at_call(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str, int], list[int]]:
     """``at_call(module, name, number)``: Ctrl-C comes when that function is called for the ``number``-th time."""
 
-    def arrange(module: Any, name: str, number: int) -> list[int]:
+    def arrange(module: Any, name: str, number: int, sent: int = signal.SIGINT) -> list[int]:
         function = getattr(module, name)
         calls: list[int] = []
 
         def interrupted(*arguments: Any, **more: Any) -> Any:
             calls.append(len(calls) + 1)
             if calls[-1] == number:
-                os.kill(os.getpid(), signal.SIGINT)
+                os.kill(os.getpid(), sent)
             return function(*arguments, **more)
 
         monkeypatch.setattr(module, name, interrupted)
@@ -133,6 +133,18 @@ def test_after_the_reading_it_says_what_there_is(
     named = tmp_path / "report.json"
     assert main(["report", CAPTURE, "-f", "json", *(["-o", str(named)] if to_file else [])]) == 130
     assert capsys.readouterr().err == said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("to_file", "left"), [(False, IN_PART), (True, NOTHING)])
+def test_sigterm_while_it_writes_is_told_by_its_name(
+    to_file: bool, left: str, tmp_path: Path, capsys: Output, at_call: Callable[..., list[int]]
+) -> None:
+    """And leaves no more behind than Ctrl-C does."""
+    at_call(report_command, "render", 1, signal.SIGTERM)
+    named = tmp_path / "report.json"
+    assert main(["report", CAPTURE, "-f", "json", *(["-o", str(named)] if to_file else [])]) == 130
+    assert capsys.readouterr().err == left.replace("Ctrl-C", "SIGTERM")
     assert list(tmp_path.iterdir()) == []
 
 

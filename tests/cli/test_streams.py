@@ -85,6 +85,9 @@ class TestPipes:
         assert "standard input is a terminal" in one_line(ended.stderr)
 
 
+SIGNALS = [(signal.SIGINT, b"Ctrl-C"), (signal.SIGTERM, b"SIGTERM")]
+
+
 class TestSignals:
     def write(self, process: subprocess.Popen[bytes], data: bytes) -> None:
         assert process.stdin is not None
@@ -173,7 +176,10 @@ class TestSignals:
 
     @pytest.mark.parametrize("command", ["report", "watch", "summary"])
     @pytest.mark.parametrize("sent", [0, 1])
-    def test_ctrl_c_before_anything_came(self, command: str, sent: int) -> None:
+    @pytest.mark.parametrize(("number", "name"), SIGNALS)
+    def test_ctrl_c_before_anything_came(
+        self, command: str, sent: int, number: signal.Signals, name: bytes
+    ) -> None:
         process = start(command, "-")
         status = Path(f"/proc/{process.pid}/status")
 
@@ -183,17 +189,14 @@ class TestSignals:
 
         wait_for(listens, "it takes signals")
         self.write(process, DATA[:sent])
-        self.twice(process, signal.SIGINT)
+        self.twice(process, number)
         assert process.stderr is not None
         said = process.stderr.read()
         assert process.wait(PATIENCE_S) == 130
         assert said.startswith(b"pcapstall: -: ")
-        assert b"\npcapstall: ended by Ctrl-C: " in said
+        assert b"\npcapstall: ended by %s: " % name in said
         assert said.count(b"\n") == 2
         process.communicate(timeout=PATIENCE_S)
-
-
-NOTHING = b"pcapstall: ended by Ctrl-C: nothing was written\n"
 
 
 class TestSignalsBesidesCaptures:
@@ -206,7 +209,8 @@ class TestSignalsBesidesCaptures:
             wait_for(lambda: catches_sigterm(process) and sleeps(process), "it waits for the FIFO's other end")
             time.sleep(0.2)
             process.send_signal(number)
-            assert process.communicate(timeout=PATIENCE_S)[1] == NOTHING
+            name = dict(SIGNALS)[number]
+            assert process.communicate(timeout=PATIENCE_S)[1] == b"pcapstall: ended by %s: nothing was written\n" % name
             return process.returncode
         finally:
             process.kill()

@@ -96,7 +96,8 @@ class TestHttp:
             process.send_signal(number)
             out, err = process.communicate(timeout=20)
         assert (process.returncode, out, err.count(b"\n")) == (130, b"", 2), err
-        assert err.endswith(b"\npcapstall: ended by Ctrl-C: nothing was written\n")
+        name = b"Ctrl-C" if number == signal.SIGINT else b"SIGTERM"
+        assert err.endswith(b"\npcapstall: ended by %s: nothing was written\n" % name)
         assert b"Traceback" not in err
 
 
