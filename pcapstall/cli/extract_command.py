@@ -32,8 +32,8 @@ FORMATS: Final = ("pcap", "pcapng")
         required=True,
         multiple=True,
         metavar="SELECTOR",
-        help="Which flows: a row in pcapstall report, 10.0.0.1:34506, 10.0.0.1:34506-10.0.0.2:443, or a filter, which"
-        " may mean many. May be repeated.",
+        help="Which flows: a row in pcapstall report, 10.0.0.1:34506, 10.0.0.1:34506-10.0.0.2:443, or an address or a"
+        " filter, which may mean many. May be repeated.",
     ),
     click.option(
         "-o",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
+from pcapstall.core.digits import is_decimal, is_whole_number
 from pcapstall.flows.kept import MAX_FLOWS
 from pcapstall.report.render import format_of_name
 
@@ -21,9 +22,19 @@ _JOBS_MAX: Final = 256
 
 def port(text: str) -> int:
     """A TCP port; click's own range of numbers would say only that a word is none."""
-    if not (text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) < 1 << 16):
+    if not (is_decimal(text) and len(text) < 6 and 0 < int(text) < 1 << 16):
         raise click.BadParameter(f"{text!r} is not a port: a number from 1 to 65535")
     return int(text)
+
+
+class WholeNumber(click.IntRange):
+    """click's own numbers but for what only `int` takes for one: other scripts' digits, blanks, underscores."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; click.BadParameter when it is none, or out of range."""
+        if isinstance(value, str) and not is_whole_number(value):
+            self.fail(f"{value!r} is not a whole number", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def completed_by(name: str) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
@@ -89,7 +100,7 @@ tls_option: Final = click.option(
 )
 max_flows_option: Final = click.option(
     "--max-flows",
-    type=click.IntRange(min=1),
+    type=WholeNumber(min=1),
     default=MAX_FLOWS,
     show_default=True,
     metavar="N",
@@ -97,7 +108,7 @@ max_flows_option: Final = click.option(
 )
 jobs_option: Final = click.option(
     "--jobs",
-    type=click.IntRange(1, _JOBS_MAX),
+    type=WholeNumber(1, _JOBS_MAX),
     metavar="N",
     help="Follow the flows in N processes. [default: as many as pay: the cores for large files that are not"
     " compressed, else 1]",

@@ -25,8 +25,8 @@ from pcapstall.report.timeline import Timeline
         "--flow",
         "selector",
         metavar="SELECTOR",
-        help="One flow's waterfall instead: its row in pcapstall report, 10.0.0.1:34506, a pair of endpoints, or a"
-        " filter.",
+        help="One flow's waterfall instead: its row in pcapstall report, 10.0.0.1:34506, a pair of endpoints, an"
+        " address that has one flow, or a filter.",
     ),
     options.strace_option,
     options.log_option,

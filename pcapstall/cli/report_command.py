@@ -33,7 +33,7 @@ from pcapstall.report.render import STREAMED, parse_format, render
     click.option(
         "--explain",
         "row",
-        type=int,
+        type=options.WholeNumber(),
         metavar="ROW",
         help="Instead of the table: which rules were tried for the flow in ROW, and why each held or not.",
     ),

@@ -14,6 +14,7 @@ from typing import Any, Final, Self, TextIO
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.interrupting import signal_name
 from pcapstall.capture.source import Stop
+from pcapstall.core.digits import is_decimal
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.untrusted import printable, shorten
 
@@ -30,7 +31,7 @@ def width_of(out: TextIO) -> int | None:
     if out.isatty():
         return _columns()
     asked = os.environ.get("COLUMNS", "")
-    return int(asked) or None if asked.isascii() and asked.isdecimal() and len(asked) < 6 else None
+    return int(asked) or None if is_decimal(asked) and len(asked) < 6 else None
 
 
 def _columns() -> int:

@@ -26,7 +26,8 @@ from pcapstall.report.timeline import Timeline
         "selector",
         required=True,
         metavar="SELECTOR",
-        help="Which flow: its row in pcapstall report, 10.0.0.1:34506, 10.0.0.1:34506-10.0.0.2:443, or a filter.",
+        help="Which flow: its row in pcapstall report, 10.0.0.1:34506, 10.0.0.1:34506-10.0.0.2:443, an address that has"
+        " one flow, or a filter.",
     ),
     options.strace_option,
     options.log_option,

@@ -5,6 +5,8 @@ Addresses are 4 or 16 bytes in network order inside, text only at the edge. Noth
 
 from typing import Final
 
+from pcapstall.core.digits import is_decimal
+
 DOTTED_QUAD: Final = r"\d{1,3}(?:\.\d{1,3}){3}"
 """What an IPv4 address looks like in text; what may stand beside it depends on the text."""
 _V4_MAPPED: Final = bytes(10) + b"\xff\xff"
@@ -43,7 +45,7 @@ def parse_endpoint(text: str) -> tuple[bytes, int]:
     import ipaddress  # as above
 
     host, colon, port = text.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 0xFFFF:
+    if not colon or not is_decimal(port) or len(port) > 5 or int(port) > 0xFFFF:
         raise ValueError(f"{text!r} is not ADDRESS:PORT")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]

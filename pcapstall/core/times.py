@@ -16,7 +16,7 @@ DAY: Final = 24 * HOUR
 YEAR: Final = 365 * DAY
 
 _UNITS: Final = {"ns": 1, "us": US, "µs": US, "ms": MS, "s": SECOND, "m": MINUTE, "min": MINUTE, "h": HOUR}
-_DURATION: Final = r"(-?\d+(?:\.\d+)?)\s*([a-zµ]+)"
+_DURATION: Final = r"(-?[0-9]+(?:\.[0-9]+)?)\s*([a-zµ]+)"
 
 
 def parse_duration(text: str) -> int:

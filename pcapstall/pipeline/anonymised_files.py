@@ -18,7 +18,7 @@ from pcapstall.pipeline.straces import files_of_strace
 
 STRACE: Final = "strace"
 LOG: Final = "log"
-_TID: Final = re.compile(r".*\.(\d{1,8})(?:\.\w{2,3})?")
+_TID: Final = re.compile(r".*\.([0-9]{1,8})(?:\.\w{2,3})?")
 
 
 class Planned(NamedTuple):

@@ -14,9 +14,7 @@ from pcapstall.capture.captures import open_captures
 from pcapstall.capture.info import CaptureInfo
 from pcapstall.capture.reader import FileCursor
 from pcapstall.capture.source import Stop
-from pcapstall.core.counts import several
 from pcapstall.core.endpoints import format_endpoints
-from pcapstall.core.errors import UsageError
 from pcapstall.core.frames import file_of, frame_of, frame_ref
 from pcapstall.core.garbage import without_garbage
 from pcapstall.core.utf8 import utf8
@@ -29,7 +27,7 @@ from pcapstall.extract.records import FrameSet, Records
 from pcapstall.pipeline.analysis import Analysis
 from pcapstall.report.happening import what_happened
 from pcapstall.report.model import FlowReport
-from pcapstall.report.selector import compile_place, compile_selector
+from pcapstall.report.selector import Ends, Selectors, asks_for_verdicts
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.anonymised import Anonymised
@@ -70,27 +68,15 @@ def choose(analysis: Analysis, selectors: Sequence[str]) -> list[FlowReport]:
     Rows are made of all flows only where a selector is a filter: it takes longer than to read the capture.
     """
     findings = analysis.findings
-    idle = set(selectors)
-    chosen: list[FlowReport] = []
-    places = [(text, compile_place(text)) for text in selectors]
-    if any(means is None for _, means in places):
-        tests = [(text, compile_selector(text)) for text in selectors]
+    wanted = Selectors(selectors)
+    if any(map(asks_for_verdicts, selectors)):
         with without_garbage():
-            for row in analysis.report.flows:
-                meant = [text for text, means in tests if means(row)]
-                idle.difference_update(meant)
-                if meant:
-                    chosen.append(row)
+            chosen = [row for row in analysis.report.flows if wanted.mean(row)]
     else:
-        for flow in findings.flows():
-            ends = format_endpoints(client_key(flow))
-            meant = [text for text, means in places if means is not None and means(int(flow.id), *ends)]
-            idle.difference_update(meant)
-            if meant:
-                chosen.append(findings.row_of(flow, analysis.report.t0_ns))
-    for text in selectors:
-        if text in idle:
-            raise UsageError(f"--flow {text}: none of {several(len(findings.flows()), 'flow')} is meant")
+        flows = findings.flows()
+        meant = (flow for flow in flows if wanted.mean(Ends(int(flow.id), *format_endpoints(client_key(flow)))))
+        chosen = [findings.row_of(flow, analysis.report.t0_ns) for flow in meant]
+    wanted.check()
     return chosen
 
 

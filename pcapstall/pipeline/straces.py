@@ -286,6 +286,6 @@ def files_of_strace(path: str) -> list[str]:
     if os.path.exists(path):
         return [path]
     family = [
-        name for name in glob.glob(glob.escape(path) + ".*") if re.fullmatch(r"\d+(\.\w+)?", name[len(path) + 1 :])
+        name for name in glob.glob(glob.escape(path) + ".*") if re.fullmatch(r"[0-9]+(\.\w+)?", name[len(path) + 1 :])
     ]
     return sorted(family) or files_of(path)

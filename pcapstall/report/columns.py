@@ -6,6 +6,7 @@ A column is data. What an operator does with its kind is in `filter`; how a tabl
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
+from pcapstall.core.digits import is_decimal
 from pcapstall.report.model import INTERVALS, STALL_INTERVALS, AlertReport, Counts, FlowReport
 
 FlowT = TypeVar("FlowT")
@@ -106,7 +107,7 @@ def _alert_words(alerts: Sequence[AlertReport]) -> list[str]:
 def port_of(endpoint: str) -> int | None:
     """The port of ``10.0.0.1:443``; None when there is none to read."""
     port = endpoint.rpartition(":")[2]
-    return int(port) if port.isascii() and port.isdecimal() else None
+    return int(port) if is_decimal(port) else None
 
 
 FLOW_COLUMNS: Final[Mapping[str, Column[FlowReport]]] = {

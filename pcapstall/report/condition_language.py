@@ -20,7 +20,7 @@ STATISTICS: Final = ("n", "min", "p50", "p90", "p99", "max")
 _COUNTERS: Final = ("flows", "stalled", "failed", "unjudged")
 _OF_CHANGES: Final = ("new_stalls", "gone_stalls")
 _BARE: Final = ("stalled", "failed", *_OF_CHANGES)
-_TIMES: Final = re.compile(r"(\d{1,9})(?:\.(\d{1,3}))?x")
+_TIMES: Final = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,3}))?x")
 _EXAMPLE: Final = "write stalled, failed, ack_ch.p99 > 1s, flows < 1 or count(tls_outcome = alert) > 0"
 
 

@@ -15,6 +15,7 @@ from pcapstall.report.model import SCHEMA, STALL_INTERVALS, FlowReport, Report
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.places import Places
 from pcapstall.report.render import parse_format
+from pcapstall.report.selector import no_such_row
 from pcapstall.report.thresholds import threshold_ns
 from pcapstall.report.untrusted import printable
 
@@ -96,8 +97,7 @@ def explanation_of(
         if flow.id == row:
             return Explanation(report, flow, *rules(row))
         last = max(last, flow.id)
-    there_are = f"rows go from 1 to {last}" if last > 1 else "the only row is 1" if last else "no connection was read"
-    raise UsageError(f"--explain {row}: there is no such row; {there_are}")
+    raise no_such_row("--explain", str(row), last)
 
 
 def check_format(wanted: str) -> None:

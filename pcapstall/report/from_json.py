@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from pcapstall.core.digits import is_whole_number
 from pcapstall.core.errors import InputError
 from pcapstall.report.model import (
     EVENTS,
@@ -33,6 +34,8 @@ from pcapstall.report.percentiles import Tally
 Reader = Callable[[Any], Any]
 
 _LARGEST: Final = (1 << 63) - 1
+_LONGEST: Final = 20
+"""Characters of a number of 64 bits."""
 
 
 class _WrongKeyError(Exception):
@@ -153,10 +156,9 @@ def _truth(found: Any) -> bool:
 def _stamp(found: Any) -> int:
     """Epoch nanoseconds, which JSON has as a string."""
     _check(found, str, "a number in quotes")
-    try:
-        return _integer(int(found))
-    except ValueError:
-        raise _WrongKeyError(f"a number in quotes is needed, {json.dumps(found)[:40]} is there") from None
+    if not is_whole_number(found) or len(found) > _LONGEST:
+        raise _WrongKeyError(f"a number in quotes is needed, {json.dumps(found)[:40]} is there")
+    return _integer(int(found))
 
 
 def _maybe(reader: Reader) -> Reader:

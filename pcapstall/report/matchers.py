@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, NoReturn
 
+from pcapstall.core.digits import is_decimal
 from pcapstall.core.errors import UsageError
 from pcapstall.report.columns import AtLeast, Value
 
@@ -129,7 +130,7 @@ def _split(wanted: str) -> tuple[str | None, str | None]:
 
 
 def _port(text: str) -> str:
-    if not (text.isascii() and text.isdecimal()) or len(text) > 5 or int(text) > 0xFFFF:
+    if not is_decimal(text) or len(text) > 5 or int(text) > 0xFFFF:
         raise ValueError(f"{text!r} is not a port")
     return str(int(text))
 

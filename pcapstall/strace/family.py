@@ -21,7 +21,7 @@ from pcapstall.strace.lines import StraceReader
 from pcapstall.strace.syscalls import CLONE, Syscalls
 from pcapstall.strace.tasks import Threads
 
-_TID_SUFFIX: Final = re.compile(r"(.+)\.([1-9]\d{0,7})(?:\.(?:gz|zst|lz4|bz2|xz))?")
+_TID_SUFFIX: Final = re.compile(r"(.+)\.([1-9][0-9]{0,7})(?:\.(?:gz|zst|lz4|bz2|xz))?")
 SETTLED_NS: Final = 10_000_000_000
 """So long after the last time that is asked about reading goes on, for the line after a gap."""
 _HALF_DAY_NS: Final = 43_200_000_000_000

@@ -110,7 +110,7 @@ def test_no_row_at_all(tmp_path: Path, capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        (["--explain", "six"], "not a valid integer"),
+        (["--explain", "six"], "'six' is not a whole number"),
         (["--explain", "1", "--filter", "stalled"], "do not go together"),
         (["--explain", "1", "-f", "csv"], "table, markdown, jira, json"),
         (["--explain", "1", "-f", "table:grid"], "table, markdown, jira, json"),

@@ -75,7 +75,8 @@ def test_a_capture_without_a_connection_says_so(tmp_path: Path) -> None:
     [
         (("-o", "a.pdf"), "-o a.pdf: a picture is svg, png or html"),
         (("-f", "jpeg"), "-f jpeg: a picture is svg, png or html"),
-        (("--flow", "99"), "--flow 99: none of 11 flows is meant"),
+        (("--flow", "99"), "--flow 99: there is no such row; rows go from 1 to 11"),
+        (("--flow", "6", "--filter", "ack_ch < 1s"), "--flow 6: none of 10 flows is meant"),
         (("--flow", "sni = 'influxdb.metrics'"), "11 flows are meant"),
         (("--filter", "ack_ch >"), "is missing"),
     ],

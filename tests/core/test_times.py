@@ -63,7 +63,7 @@ def test_parse_duration(text: str, ns: int) -> None:
     assert parse_duration(text) == ns
 
 
-@pytest.mark.parametrize("text", ["", "5", "5 parsecs", "s", "1,5s"])
+@pytest.mark.parametrize("text", ["", "5", "5 parsecs", "s", "1,5s", "\u0661s", "1.\u0665s", "1_0s", "--1s"])
 def test_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="not a duration"):
         parse_duration(text)

@@ -214,7 +214,7 @@ def test_an_endless_pipe_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--flow", "99", "-o", "x.pcap"], "--flow 99: none of 11 flows is meant"),
+        (["--flow", "99", "-o", "x.pcap"], "--flow 99: there is no such row; rows go from 1 to 11"),
         (["--flow", "6", "--flow", "sni ~ 'nobody'", "-o", "x.pcap"], "none of 11 flows is meant"),
         (["--flow", "6", "-o", str(STALLED)], "that is an input, it would be overwritten"),
         (["--flow", "6", "-o", "nowhere/x.pcap"], "there is no folder nowhere"),

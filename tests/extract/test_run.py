@@ -73,6 +73,6 @@ def test_half_an_extract_is_of_no_use(tmp_path: Path) -> None:
 
 def test_a_selector_that_means_none(tmp_path: Path) -> None:
     run = Run(tmp_path)
-    with pytest.raises(UsageError, match="none of 11 flows is meant"):
+    with pytest.raises(UsageError, match="there is no such row; rows go from 1 to 11"):
         run.make("999")
     assert run.opened == []
