@@ -67,6 +67,32 @@ _FAILED: Final = {
 }
 
 
+_PEACEFUL: Final = {
+    "established": "no stall, established",
+    "probe": "no stall, a probe: it was closed before the client sent a byte",
+    "not_tls": "no TLS was spoken, so nothing after the TCP handshake is measured",
+    "unreadable": "no stall was seen, but not all that was sent can be read as TLS",
+    "no_client_hello": "no stall, and no ClientHello yet",
+    "no_server_hello": "no stall was seen, nor a ServerHello",
+    "partial_client_hello": "no stall was seen, nor all of the ClientHello",
+    "incomplete": "no stall, but the TLS handshake was not seen to its end",
+    "raced": "no stall: another connection of the client's was there first, and this one was given up",
+    "handshake_incomplete": "no stall was seen, but the TCP handshake was not completed",
+}
+_MIDWAY: Final = "its TCP handshake is not in the capture"
+
+
+def what_became(flow: FlowReport) -> str:
+    """What a flow is that neither stalled nor failed, without a full stop."""
+    outcome = flow.tls_outcome or flow.tcp_outcome
+    said = _PEACEFUL.get(outcome) or f"no stall, {outcome.replace('_', ' ')}"
+    if outcome == "incomplete" and flow.tcp_outcome == "seen_midway":
+        return "no stall was seen, but its beginning is not in the capture"
+    if flow.tcp_outcome == "seen_midway":
+        said = f"{said}; {_MIDWAY}"
+    return f"{said}; the capture ends there" if "near_capture_end" in flow.flags else said
+
+
 def what_happened(flow: FlowReport) -> str:
     """What went wrong with a stalled or failed flow, without a full stop."""
     names = {"client": flow.client, "server": flow.server}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pcapstall.core.times import MS, format_ms, format_time_of_day, format_utc
-from pcapstall.report.happening import what_happened
+from pcapstall.report.happening import what_became, what_happened
 from pcapstall.report.model import FlowReport
 from pcapstall.report.places import Places
 from pcapstall.report.timeline import Timeline, TimelineRow
@@ -34,7 +34,7 @@ def verdict_on(flow: FlowReport) -> str:
         return flow.verdict.rstrip(".")
     if flow.stalled or flow.failed:
         return what_happened(flow).rstrip(".")
-    return f"no stall, {flow.tls_outcome or flow.tcp_outcome}"
+    return what_became(flow)
 
 
 def cells(timeline: Timeline) -> Iterator[list[str]]:
