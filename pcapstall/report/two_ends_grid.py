@@ -13,28 +13,41 @@ from pcapstall.report.two_ends_model import PARTS, PairReport
 _PART_COLUMNS: Final = {
     "client_process": ("client_proc", "the client's process"),
     "client_kernel": ("client_host", "the client's kernel"),
-    "network_to_server": ("there", "lost, or longer than the fastest packet, on the way to the server"),
+    "network_to_server": ("there", "lost, or longer than the fastest packet, to the server"),
     "server_kernel": ("server_host", "the server's kernel"),
     "server_process": ("server_proc", "the server's process"),
-    "network_to_client": ("back", "the same on the way to the client"),
+    "network_to_client": ("back", "lost, or longer than the fastest packet, to the client"),
     "network": ("rtt", "the fastest round trip"),
     "await_server": ("await_server", "the client waited for the server"),
     "unknown": ("unknown", ""),
 }
 """Column and meaning of each part."""
-_PART_KEEP: Final = 5
+_CLIENT: Final = 21
+_CLIENT_NARROW: Final = 13
+"""What a client's name has at least, and where a column that matters had to go: its port is left, and the row."""
+_WAYS: Final = ("network_to_server", "network_to_client")
+_BLAMED: Final = 2
+_WAY: Final = 3
+_PART: Final = 5
+"""How long a part keeps its column: what is blamed, the ways between the captures, and the rest."""
 
 
 def pair_grid(pairs: Sequence[PairReport]) -> Grid:
     """The table of ``pairs``, in their order, without the columns that say nothing."""
+    grid = _grid(pairs, _CLIENT)
+    grid.narrow = lambda: _grid(pairs, _CLIENT_NARROW)
+    return grid
+
+
+def _grid(pairs: Sequence[PairReport], client_width: int) -> Grid:
     columns = [
         GridColumn("#", right=True),
-        GridColumn("client", shrinks_to=21, code=True),
+        GridColumn("client", shrinks_to=client_width, code=True),
         GridColumn("server", keep=7, shrinks_to=21, code=True),
-        GridColumn("stalled", keep=3),
-        GridColumn("cause", keep=1),
+        GridColumn("stalled", keep=2),
+        GridColumn("cause", keep=4),
         GridColumn("confidence", keep=8),
-        GridColumn("length", "the slow interval, which the parts add up to", right=True, keep=2),
+        GridColumn("length", "the slow interval, which the parts add up to", right=True, keep=1),
     ]
     cells = [
         [str(pair.id) for pair in pairs],
@@ -48,7 +61,8 @@ def pair_grid(pairs: Sequence[PairReport]) -> Grid:
     big = {pair.cause for pair in pairs}
     for part in PARTS:
         name, legend = _PART_COLUMNS[part]
-        columns.append(GridColumn(name, legend, right=True, keep=_PART_KEEP - (part in big)))
+        keep = _BLAMED if part in big else _WAY if part in _WAYS else _PART
+        columns.append(GridColumn(name, legend, right=True, keep=keep))
         cells.append(_milliseconds([pair.parts_ns.get(part) for pair in pairs], [False] * len(pairs)))
     for name, legend, texts in (
         ("lost", "segments lost to the server + to the client", [_lost(pair) for pair in pairs]),
@@ -67,7 +81,7 @@ def pair_grid(pairs: Sequence[PairReport]) -> Grid:
     return Grid(columns, [list(row) for row in zip(*cells, strict=True)], marks).without_empty()
 
 
-_KEEP: Final = {"lost": 6, "outcome": 10, "reason": 9, "sni": 11}
+_KEEP: Final = {"lost": 3, "outcome": 10, "reason": 9, "sni": 11}
 
 
 def _milliseconds(lengths: Sequence[int | None], opened: Sequence[bool]) -> list[str]:

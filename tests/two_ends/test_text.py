@@ -46,3 +46,19 @@ def test_no_line_is_wider_than_the_terminal(name: str, width: int, golden: Calla
     assert max(map(display_width, text.splitlines())) <= width
     if name == "mtu-black-hole":
         golden(f"{name}.{width}.txt", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("segment-lost", {"length", "there", "lost"}),
+        ("ack-lost", {"length", "client_proc", "back", "lost"}),
+        ("mtu-black-hole", {"length", "there", "back", "lost"}),
+        ("slow-path", {"length", "rtt", "lost"}),
+    ],
+)
+def test_where_the_time_and_the_packets_went_stays_on_a_narrow_terminal(name: str, columns: set[str]) -> None:
+    lines = told(compared(*both(name)), "table", 60).splitlines()
+    assert max(map(display_width, lines)) <= 60
+    (titles,) = (line.split() for line in lines if line.startswith("#"))
+    assert columns <= set(titles)
