@@ -5,7 +5,6 @@ soon and with the same TTL, a "server" is whoever answers there. What that means
 """
 
 from functools import cached_property
-from ipaddress import ip_address
 from typing import Final, NamedTuple
 
 from pcapstall.diagnose.capture_point import is_fresh
@@ -68,10 +67,19 @@ def _answerers(servers: dict[bytes, Pair]) -> dict[bytes, Answerer]:
         if 100 * len(group) < _MOST_PERCENT * len(servers):
             continue
         longest_ns = max(int(servers[server].syn_synack_ns) for server in group)
-        networks = {_network(server) for server in group if ip_address(server).is_global}
-        if longest_ns <= NEAR_NS and len(networks) >= NETWORKS_MIN:
+        if longest_ns > NEAR_NS or len(set(map(_network, group))) < NETWORKS_MIN:
+            continue
+        networks = _global_networks(group)
+        if len(networks) >= NETWORKS_MIN:
             found |= dict.fromkeys(group, Answerer(len(group), len(networks), ttl, longest_ns))
     return found
+
+
+def _global_networks(servers: list[bytes]) -> set[bytes]:
+    """The networks of those that are on the Internet."""
+    from ipaddress import ip_address  # a capture seldom has so many networks
+
+    return {_network(server) for server in servers if ip_address(server).is_global}
 
 
 def _is_at_server(pair: Pair) -> bool:

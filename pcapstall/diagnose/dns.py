@@ -3,9 +3,7 @@
 Only what can fill a gap is kept: slow answers and none at all. Names are made safe to print; nothing is resolved.
 """
 
-import struct
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Final
 
 from pcapstall.wire.segment import UdpDatagram
@@ -21,18 +19,20 @@ _HEADER_LEN: Final = 12
 _RESPONSE: Final = 0x80
 
 
-@dataclass(slots=True)
 class Lookup:
     """One query, and its answer when there was one."""
 
-    host: bytes
-    """Address of who asked."""
-    message: bytes
-    """The query as it was captured."""
-    asked_ns: int
-    asked_ref: int
-    answered_ns: int = 0
-    answered_ref: int = 0
+    __slots__ = ("answered_ns", "answered_ref", "asked_ns", "asked_ref", "host", "message")
+
+    def __init__(self, host: bytes, message: bytes, asked_ns: int, asked_ref: int) -> None:
+        self.host = host
+        """Address of who asked."""
+        self.message = message
+        """The query as it was captured."""
+        self.asked_ns = asked_ns
+        self.asked_ref = asked_ref
+        self.answered_ns = 0
+        self.answered_ref = 0
 
     @property
     def name(self) -> str:
@@ -49,11 +49,14 @@ class DnsLog:
         self._slow: dict[bytes, list[Lookup]] = {}
         """Lookups with a slow answer, by host."""
         self._kept = 0
+        self._waiting: dict[bytes, list[Lookup]] | None = None
+        """Those pending, by host; None until somebody asks."""
 
     def take(self, datagram: UdpDatagram, ns: int, ref: int) -> None:
         """One message to or from port 53."""
         if datagram.captured_len < _HEADER_LEN:
             return
+        self._waiting = None
         message = datagram.buf[datagram.offset : datagram.offset + datagram.captured_len]
         half = (len(datagram.key) - 4) // 2
         source, destination, ports = datagram.key[:half], datagram.key[half:-4], datagram.key[-4:]
@@ -73,8 +76,7 @@ class DnsLog:
     def filling(self, host: bytes, start_ns: int, end_ns: int) -> Lookup | None:
         """A lookup of ``host`` that lies in the gap and takes most of it, answered or not."""
         best: Lookup | None = None
-        waiting = [lookup for lookup in self._pending.values() if lookup.host == host]
-        for lookup in self._slow.get(host, []) + waiting:
+        for lookup in [*self._slow.get(host, ()), *self._waiting_of(host)]:
             until_ns = lookup.answered_ns or end_ns
             if lookup.asked_ns < start_ns or until_ns > end_ns or 2 * (until_ns - lookup.asked_ns) < end_ns - start_ns:
                 continue
@@ -82,10 +84,19 @@ class DnsLog:
                 best = lookup
         return best
 
+    def _waiting_of(self, host: bytes) -> list[Lookup]:
+        if self._waiting is None:
+            self._waiting = {}
+            for lookup in self._pending.values():
+                self._waiting.setdefault(lookup.host, []).append(lookup)
+        return self._waiting.get(host, [])
+
 
 def query_name(message: bytes) -> str:
     """The name in the question section (RFC 1035 section 4.1.2); ``?`` when the message cannot be read."""
-    import dpkt.dns  # here, since few captures have a lookup to tell of
+    import struct  # here, since few captures have a lookup to tell of
+
+    import dpkt.dns
 
     try:
         questions = dpkt.dns.DNS(message).qd

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pcapstall.report import prose, styles
+from pcapstall.report.drawing import draw, drawn_width
 from pcapstall.report.folding import folded
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.timeline import Timeline
@@ -17,8 +18,6 @@ from pcapstall.report.to_table import (
     LEGEND_WIDTH,
     RED,
     YELLOW,
-    draw,
-    drawn_width,
     fact_lines,
     paint,
     wrap,

@@ -1,17 +1,15 @@
 """The report for a terminal or a plain-text file: the answer, what was read, the table, each verdict with evidence.
 
-The table is drawn by tabulate, which is imported only when there is one to draw. Colour and width are as told by the
+The table is as tabulate draws it, which is imported only where it has to be asked. Colour and width are as told by the
 options; nothing here asks a terminal.
 """
 
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from types import ModuleType
-from typing import TYPE_CHECKING, Final, NoReturn, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
-from pcapstall.report import flow_grid, prose, styles
+from pcapstall.report import flow_grid, prose
+from pcapstall.report.drawing import colored, draw, drawn_width, is_markup
 from pcapstall.report.facts import is_warning
 from pcapstall.report.grid import BAD, WARN, Grid
 from pcapstall.report.model import FlowReport, Report
@@ -36,11 +34,6 @@ LEGEND_WIDTH: Final = 100
 _SHORT: Final = 32
 """Frames and lines that take no more are kept on one line."""
 
-_LINE_STYLES: Final = frozenset(("plain", "simple", "presto", "psql", "outline"))
-"""Styles of tabulate in which a row is a line, and nothing in a cell is escaped."""
-_SAMPLE: Final = 0xE000
-"""The first of Unicode's private characters: a column of a sample is made of one of them."""
-
 GLUE: Final = "\x00"
 """Stands for a space that no line may break at; never in printable text."""
 
@@ -48,7 +41,7 @@ GLUE: Final = "\x00"
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write the report."""
     flows = prose.worst_first(report.flows, None if options.all_flows else max(options.stories, 1))
-    if options.style in styles.ESCAPES:
+    if is_markup(options.style):
         lines = bare_lines([flow_grid.flow_grid(flows)] if flows else [], options)
     else:
         lines = _lines(report, flows, options)
@@ -152,19 +145,13 @@ def fitted(grid: Grid, options: RenderOptions) -> Grid:
 
 def drawn_lines(grid: Grid, options: RenderOptions) -> list[str]:
     """The grid as it is, drawn in the options' style and colours."""
-    rows = grid.rows
     names = [column.name for column in grid.columns]
+    colors: dict[tuple[int, int], str] = {}
     if options.color:
-        rows = [
-            [
-                paint(cell, _MARKS.get(grid.marks.get((at, name), ""), ""), options)
-                for name, cell in zip(names, row, strict=True)
-            ]
-            for at, row in enumerate(rows)
-        ]
-    return draw(
-        names, rows, ["right" if column.right else "left" for column in grid.columns], options.style
-    ).splitlines()
+        places = {name: at for at, name in enumerate(names)}
+        colors = {(row, places[name]): _MARKS[mark] for (row, name), mark in grid.marks.items() if name in places}
+    alignments = ["right" if column.right else "left" for column in grid.columns]
+    return draw(names, grid.rows, alignments, options.style, colors).splitlines()
 
 
 def legend(grid: Grid) -> str:
@@ -184,93 +171,9 @@ def no_room(grid: Grid) -> list[str]:
     return [f"No room for {', '.join(grid.left_out)} (with them it is {grid.whole_width} columns wide: {command})."]
 
 
-def draw(headers: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequence[str], style: str) -> str:
-    """A table by tabulate, without spaces at the ends of its lines.
-
-    It looks at each cell a dozen times, half a millisecond for a row of ours. So where a style only puts cells between
-    strings, it draws a sample of the row, and the rows are filled in: none may hold what is not as wide as it is long.
-    """
-    cells = [[cell.strip() for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
-    plain = all(cell.isascii() and cell.isprintable() for row in (headers, *rows) for cell in row)
-    if style not in _LINE_STYLES or not plain or not all(widths) or not (rows and any(cells[-1])):
-        return _drawn(headers, rows, alignments, style)
-    sample = [chr(_SAMPLE + at) * width for at, width in enumerate(widths)]
-    lines = _drawn(headers, [sample], alignments, style).splitlines()
-    at = next(at for at, line in enumerate(lines) if sample[0] in line)
-    between: list[str] = []
-    rest = lines[at]
-    for cell in sample:
-        before, _, rest = rest.partition(cell)
-        between.append(before)
-    filled = [_filled(row, widths, alignments, between) + rest for row in cells]
-    return "\n".join(line.rstrip() for line in [*lines[:at], *filled, *lines[at + 1 :]])
-
-
-def _filled(row: Sequence[str], widths: Sequence[int], alignments: Sequence[str], between: Sequence[str]) -> str:
-    """A row of cells, each behind what is drawn before it."""
-    return "".join(
-        before + (cell.rjust(width) if alignment == "right" else cell.ljust(width))
-        for before, cell, width, alignment in zip(between, row, widths, alignments, strict=True)
-    )
-
-
-def _drawn(headers: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequence[str], style: str) -> str:
-    """The same by tabulate alone."""
-    with suppress(ImportError), _no_metadata():  # a tabulate that asks for more is imported as it is
-        import tabulate
-    import tabulate
-
-    if style in styles.ESCAPES:
-        headers = [styles.escaped(style, header) for header in headers]
-        rows = [[styles.escaped(style, cell) for cell in row] for row in rows]
-        style = styles.DRAWN_AS.get(style, style)
-    padding = tabulate.MIN_PADDING
-    tabulate.MIN_PADDING = 0  # otherwise each column is two wider than its header
-    try:
-        drawn = tabulate.tabulate(rows, headers, tablefmt=style, disable_numparse=True, colalign=alignments)
-    finally:
-        tabulate.MIN_PADDING = padding
-    return "\n".join(line.rstrip() for line in str(drawn).splitlines())
-
-
-@contextmanager
-def _no_metadata() -> Iterator[None]:
-    """Give who imports `importlib.metadata` one that knows no package.
-
-    tabulate asks it for its own version, and takes "unknown" for an answer. The real one brings email, socket and
-    random with it, and looks through what is installed: four times the work of tabulate itself.
-    """
-    name = "importlib.metadata"
-    if name in sys.modules:
-        yield
-        return
-    sys.modules[name] = _NoMetadata(name)
-    try:
-        yield
-    finally:
-        del sys.modules[name]
-
-
-class _NoMetadata(ModuleType):
-    """Knows no package."""
-
-    PackageNotFoundError = LookupError
-
-    @staticmethod
-    def version(name: str) -> NoReturn:
-        raise LookupError(name)
-
-
-def drawn_width(style: str, columns: int) -> int:
-    """What a table of ``columns`` columns in this style takes besides the cells."""
-    drawn = draw(["x"] * columns, [["x"] * columns], ["left"] * columns, style)
-    return max(map(display_width, drawn.splitlines())) - columns
-
-
 def paint(text: str, color: str, options: RenderOptions) -> str:
     """``text`` in a colour (SGR parameters), when colour is wanted and ``color`` is not empty."""
-    return f"\x1b[{color}m{text}\x1b[0m" if color and options.color else text
+    return colored(text, color) if color and options.color else text
 
 
 def wrap(text: str, width: int | None, indent: str = "") -> list[str]:

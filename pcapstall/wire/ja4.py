@@ -4,7 +4,10 @@ Only JA4 itself, which is under the BSD licence; none of the other JA4+ methods.
 ClientHello, GREASE values (RFC 8701) already left out.
 """
 
-from typing import Final
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
 
 _VERSIONS: Final[dict[int, str]] = {
     0x0304: "13",
@@ -18,6 +21,8 @@ _UNKNOWN_VERSION: Final = "00"
 _NOTHING: Final = "000000000000"
 _COUNT_MAX: Final = 99
 _HASH_LEN: Final = 12
+_OWN_SHA256: Final = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+"""Python's own, whose `sha256` hashlib takes without OpenSSL: to load that is as much as to follow a thousand flows."""
 _SERVER_NAME: Final = 0x0000
 _ALPN: Final = 0x0010
 
@@ -63,7 +68,20 @@ def _hex_list(numbers: list[int]) -> str:
 def _short_hash(text: str) -> str:
     if not text:
         return _NOTHING
-    # Loaded with the first hello: a run that sees none does not pay for it.
-    import hashlib
+    digest: str = _sha256()(text.encode("ascii"), usedforsecurity=False).hexdigest()
+    return digest[:_HASH_LEN]
 
-    return hashlib.sha256(text.encode("ascii"), usedforsecurity=False).hexdigest()[:_HASH_LEN]
+
+def _sha256() -> Callable[..., Any]:
+    """Loaded with the first hello: a run that sees none does not pay for it."""
+    if not _hashes:
+        try:
+            module = import_module(_OWN_SHA256)
+        except ImportError:  # a Python that was built without it
+            module = import_module("hashlib")
+        _hashes.append(module.sha256)
+    return _hashes[0]
+
+
+_hashes: list[Callable[..., Any]] = []
+"""The one that was loaded."""

@@ -7,8 +7,8 @@ import pytest
 import tabulate
 from factories import HOSTILE
 
+from pcapstall.report.drawing import draw
 from pcapstall.report.styles import ESCAPES
-from pcapstall.report.to_table import draw
 from pcapstall.report.untrusted import printable
 
 NAMES = ["#", "ack_ch", "sni"]

@@ -25,14 +25,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.core.errors import UsageError
-from pcapstall.report import to_table
+from pcapstall.report import drawing
+from pcapstall.report.drawing import draw
 from pcapstall.report.flow_grid import flow_grid
 from pcapstall.report.model import EVENTS, STALL_INTERVALS, ProcessReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.prose import headline, healthy_line, numbers, worst_first
 from pcapstall.report.render import PAGE_FORMATS, parse_format, render
 from pcapstall.report.styles import ESCAPES
-from pcapstall.report.to_table import draw, wrap
+from pcapstall.report.to_table import wrap
 from pcapstall.report.untrusted import display_width
 
 SGR = re.compile(r"\x1b\[[\d;]*m")
@@ -115,8 +116,8 @@ def test_tabulate_is_left_as_it_was():
     assert tabulate.MIN_PADDING == before > 0
 
 
-@pytest.mark.parametrize("call", ["json, ticket", "jsonl, ticket", "csv, ticket", "table, clean"])
-def test_tabulate_is_imported_only_to_draw_a_table(call):
+@pytest.mark.parametrize("call", ["json, ticket", "jsonl, ticket", "csv, ticket", "table, clean", "table, one_stall"])
+def test_tabulate_is_imported_only_where_a_style_asks_for_it(call):
     wanted, name = call.split(", ")
     folder = __file__.rpartition("/")[0]
     program = (
@@ -124,7 +125,7 @@ def test_tabulate_is_imported_only_to_draw_a_table(call):
         "from pcapstall.report.render import render; from pcapstall.report.options import RenderOptions\n"
         f"render(factories.{name}(), io.StringIO(), {wanted!r}, RenderOptions())\n"
         "assert 'tabulate' not in sys.modules\n"
-        "render(factories.ticket(), io.StringIO(), 'table', RenderOptions())\n"
+        "render(factories.ticket(), io.StringIO(), 'table:plain', RenderOptions())\n"
         "assert 'tabulate' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -132,7 +133,7 @@ def test_tabulate_is_imported_only_to_draw_a_table(call):
 
 def test_tabulate_does_not_look_for_its_version():
     program = (
-        "import sys; from pcapstall.report.to_table import draw\n"
+        "import sys; from pcapstall.report.drawing import draw\n"
         "assert draw(['a'], [['1']], ['left'], 'plain') == 'a\\n1'\n"
         "assert not {'importlib.metadata', 'email', 'random'} & set(sys.modules)\n"
         "import importlib.metadata\n"
@@ -449,7 +450,8 @@ def test_only_the_rows_whose_verdict_is_told_are_kept_whole() -> None:
 
 
 WORDS = st.sampled_from(["", "-", "True", "12", "1.5"])
-CELLS = st.text(st.sampled_from("ab 1.-+>|_:\\*<é\u4e2d\n\x1b"), max_size=6) | WORDS
+CELLS = st.text(st.sampled_from("ab 1.-+>|_:\\*<é…\u4e2d\n\x1b"), max_size=6) | WORDS
+PLAIN_CELLS = st.text(st.sampled_from("ab 1.-…"), max_size=6) | WORDS
 
 
 @given(
@@ -460,14 +462,30 @@ CELLS = st.text(st.sampled_from("ab 1.-+>|_:\\*<é\u4e2d\n\x1b"), max_size=6) | 
             st.lists(st.sampled_from(["left", "right"]), min_size=columns, max_size=columns),
         )
     ),
-    st.sampled_from(sorted(to_table._LINE_STYLES)),
+    st.sampled_from(sorted(drawing._LINE_STYLES)),
 )
 def test_filling_a_sample_in_is_drawing_every_row(table, style):
-    assert to_table.draw(*table, style) == to_table._drawn(*table, style)
+    assert drawing.draw(*table, style) == drawing._drawn(*table, style)
+
+
+@given(
+    st.lists(st.lists(PLAIN_CELLS, min_size=2, max_size=2), min_size=1, max_size=4),
+    st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 1)), st.sampled_from(["31;1", "33"])),
+    st.sampled_from(sorted(drawing._LINE_STYLES)),
+)
+def test_colours_take_no_room(rows, colors, style):
+    colors = {place: color for place, color in colors.items() if place[0] < len(rows)}
+    drawn = draw(["n", "cell"], rows, ["right", "left"], style, colors)
+    painted = [[cell.strip() for cell in row] for row in rows]
+    drawing._colored(painted, [list(row) for row in painted], colors)
+    assert drawn == drawing._drawn(["n", "cell"], painted, ["right", "left"], style)
+    assert [line.rstrip() for line in SGR.sub("", drawn).split("\n")] == draw(
+        ["n", "cell"], rows, ["right", "left"], style
+    ).split("\n")
 
 
 def test_a_long_table_is_drawn_from_a_sample(monkeypatch):
     drawn = []
     monkeypatch.setattr(tabulate, "tabulate", lambda rows, *_args, **_more: drawn.append(len(rows)) or "a\n\ue000")
-    assert draw(["a"], [["1"], ["2"], ["3"]], ["left"], "simple") == "a\n1\n2\n3"
+    assert draw(["a"], [["1"], ["2"], ["3"]], ["left"], "plain") == "a\n1\n2\n3"
     assert drawn == [1]

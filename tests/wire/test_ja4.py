@@ -1,13 +1,17 @@
 """JA4 against its specification's own examples, and against what FoxIO's tools print for real captures."""
 
+import hashlib
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tls_corpus import streams
 from tls_support import read_all
 
+from pcapstall.wire import ja4
 from pcapstall.wire.ja4 import alpn_mark, ja4_fingerprint
 from pcapstall.wire.preamble import find_client_hello
 from pcapstall.wire.tls_hello import parse_client_hello
@@ -105,3 +109,23 @@ def test_what_the_rust_reference_prints(corpus: Path, name: str) -> None:
     assert expected
     found = computed(corpus / f"ja4--{name}")
     assert {pair: found.get(pair) for pair in expected} == expected
+
+
+def test_openssl_is_not_loaded_for_it() -> None:
+    program = (
+        "import sys; from pcapstall.wire import ja4\n"
+        f"assert ja4._short_hash('1301') == {hashlib.sha256(b'1301').hexdigest()[:12]!r}\n"
+        "assert not {'hashlib', '_hashlib'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_python_without_its_own_sha256_takes_hashlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = ja4_fingerprint(0x0304, CIPHERS, EXTENSIONS, ALGORITHMS, b"h2")
+    ja4._hashes.clear()
+    monkeypatch.setitem(sys.modules, ja4._OWN_SHA256, None)
+    try:
+        assert ja4_fingerprint(0x0304, CIPHERS, EXTENSIONS, ALGORITHMS, b"h2") == known
+        assert ja4._hashes == [hashlib.sha256]
+    finally:
+        ja4._hashes.clear()
