@@ -83,6 +83,30 @@ def flow_grid(flows: Sequence[FlowReport]) -> Grid:
     return grid
 
 
+_ANSWERS: Final = ("stalled", "length", "cause", "outcome", "reason", "confidence")
+
+
+def page_grid(flows: Sequence[FlowReport]) -> Grid:
+    """The table for where what is wide is scrolled: what became of a flow, and how long it took, before the steps.
+
+    A window shows the beginning of the rows.
+    """
+    grid = flow_grid(flows)
+    if any(flow.stalled for flow in flows):
+        digits = _digits_of_stalls(flows)
+        lengths = [_length(flow, flow.stalled, digits) if flow.stalled else ABSENT for flow in flows]
+        at = [column.name for column in grid.columns].index("stalled") + 1
+        column = GridColumn("length", "how long the step that stalled took", right=True)
+        rows = [[*row[:at], length, *row[at:]] for row, length in zip(grid.rows, lengths, strict=True)]
+        marks = {(row, "length"): BAD for row, flow in enumerate(flows) if flow.stalled}
+        grid = Grid([*grid.columns[:at], column, *grid.columns[at:]], rows, {**grid.marks, **marks}, remark=grid.remark)
+    return grid.with_after(_ANSWERS, "server")
+
+
+def _digits_of_stalls(flows: Sequence[FlowReport]) -> int:
+    return decimals([ns for flow in flows if (ns := flow.stalled_ns) is not None])
+
+
 def _grid(flows: Sequence[FlowReport], stalls: Sequence[str], merged: bool = False) -> Grid:
     """One table; ``merged``: the interval that stalled and its length are in one column."""
     columns = [column for column, _ in _BEFORE]
@@ -117,7 +141,7 @@ def _grid(flows: Sequence[FlowReport], stalls: Sequence[str], merged: bool = Fal
 
 def _stalls(flows: Sequence[FlowReport]) -> list[str]:
     """``ch_sh   5026.3``: the interval that stalled and its length, each below the others."""
-    digits = decimals([ns for flow in flows if (ns := flow.stalled_ns) is not None])
+    digits = _digits_of_stalls(flows)
     found = [(flow.stalled or "", _length(flow, flow.stalled or "", digits)) for flow in flows]
     names = max(len(name) for name, _ in found)
     lengths = max(len(length) for name, length in found if name)

@@ -23,7 +23,6 @@ from pcapstall.report.to_table import legend
 
 PICTURED: Final = 50
 """So many verdicts, the worst ones, have a picture."""
-_ANSWERS: Final = ("stalled", "cause", "outcome", "reason", "confidence")
 _SKETCHED: Final = "Drawn from the events of the flow alone: pcapstall timeline --flow {} has all there is."
 
 
@@ -41,19 +40,18 @@ def _lines(report: Report, flows: Sequence[FlowReport]) -> Iterator[str]:
     kind = "stalled" if totals.stalled else "failed" if totals.failed else "fine"
     yield f'<h1 class="{kind}">{escape(prose.headline(report, flows))}</h1>'
     yield from fact_lines(prose.what_was_read(report), prose.doubts(report))
-    spread = report.spread if report.spread is not None else Spread()
-    whole = overview.draw(flows, spread, linked=True)
-    if whole is not None:
-        yield from picture_lines(whole, fits=True)
     if flows:
-        # What became of them before the numbers: a narrow window shows the beginning of the rows.
-        grid = flow_grid.flow_grid(flows).with_after(_ANSWERS, "server")
+        grid = flow_grid.page_grid(flows)
         told = {str(flow.id) for flow in flows if stories.has_story(flow)}
         yield from table_lines(grid, told, sortable=True)
         yield f'<p class="dim">{escape(legend(grid))}</p>'
     healthy = prose.healthy_line(report, bool(flows))
     if healthy:
         yield f"<p>{escape(healthy)}</p>"
+    spread = report.spread if report.spread is not None else Spread()
+    whole = overview.draw(flows, spread, linked=True)
+    if whole is not None:
+        yield from picture_lines(whole, fits=True)
     places = Places(report)
     for at, flow in enumerate(flow for flow in flows if stories.has_story(flow)):
         yield from _story_lines(report, flow, stories.tell(flow, places), at < PICTURED)

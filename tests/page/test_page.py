@@ -157,7 +157,7 @@ def test_a_narrow_screen_shows_the_left_of_a_waterfall_first(chromium: Chromium,
 def test_the_answers_are_seen_before_the_numbers(chromium: Chromium, tmp_path: Path) -> None:
     chromium.load(made_of(ticket(), tmp_path / "page.html"), width=1280)
     heads = chromium.ask("[...document.querySelectorAll('table th')].map(th => th.innerText.trim())")
-    assert heads[:8] == ["#", "client", "server", "stalled", "cause", "confidence", "outcome", "reason"]
+    assert heads[:9] == ["#", "client", "server", "stalled", "length", "cause", "confidence", "outcome", "reason"]
     right = "[...document.querySelectorAll('table th')][7].getBoundingClientRect().right"
     assert chromium.ask(right) < 1280
 

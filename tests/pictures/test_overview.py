@@ -4,7 +4,7 @@ from factories import event, flow, healthy, refused, report, silent_client, slow
 from picture_support import STALLED, analysed, read, texts, titles
 
 from pcapstall.core.times import MS, SECOND
-from pcapstall.report.pictures import ecdf, overview
+from pcapstall.report.pictures import ecdf, overview, svg
 from pcapstall.report.pictures.spread import SERVERS_MAX, STEPS, Spread, busiest, lengths_of, of_flows, unended_of
 from pcapstall.report.prose import worst_first
 
@@ -195,3 +195,14 @@ def test_lengths_of_a_set_clock_are_in_no_distribution() -> None:
     assert list(spread.servers[stepped.server]["ack_ch"]) == [2 * MS]
     assert not spread.servers[stepped.server]["ch_sh"]
     assert spread.unended == {}
+
+
+def test_a_legend_of_every_kind_stays_within_the_picture() -> None:
+    causes = ("client_process", "server_process", "network", "client_kernel", "server_kernel", "capture", "unknown")
+    flows = [stalled(at, at * SECOND, SECOND, cause) for at, cause in enumerate(causes, 1)]
+    failed = refused()._replace(events=refused().events | {"syn": event(0, 1)})
+    root = read(overview.draw([*flows, failed], spread_of(10)))
+    legend = [text for text in root.iter("{http://www.w3.org/2000/svg}text") if " (1" in (text.text or "")]
+    assert len(legend) == 9
+    for text in legend:
+        assert float(text.get("x", "")) + svg.width_of(text.text or "") <= overview.WIDTH

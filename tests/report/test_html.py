@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from factories import capture, clean, healthy, hostile, report, silent_client, strace, ticket
+from factories import capture, clean, healthy, hostile, refused, report, silent_client, strace, ticket
 
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.to_html import PICTURED, render
@@ -136,3 +136,17 @@ def test_both_color_schemes_have_every_color():
     assert light == dark
     assert printed <= light
     assert set(re.findall(r"var\((--(?!ps-)[a-z-]+)\)", text)) == light
+
+
+def test_a_window_of_1300_pixels_shows_the_length_of_the_stall_before_the_picture():
+    page = rendered(ticket())
+    heads = re.findall(r"<th[^>]*>(\w+|#)</th>", page[: page.index("</thead>")])
+    assert heads[:6] == ["#", "client", "server", "stalled", "length", "cause"]
+    assert '<td class="right bad">52091.2</td>' in page
+    assert page.index("<table") < page.index("<figure")
+
+
+def test_without_a_stall_there_is_no_length():
+    page = rendered(report([refused()]))
+    assert ">stalled</th>" not in page
+    assert ">length</th>" not in page

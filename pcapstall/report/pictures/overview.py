@@ -127,12 +127,14 @@ class _Drawing:
         )
 
     def _legend(self, counts: Counter[str]) -> Iterator[str]:
-        x = 16.0
+        x, y = 16.0, 40.0
         for name, kind in KINDS.items():
             if counts[name]:
                 words = f"{kind.words} ({counts[name]})"
-                yield svg.path(kind.shape, f"k-{name}", x, 40)
-                yield svg.text(x + 10, 44, words)
+                if x + 10 + svg.width_of(words) > WIDTH:
+                    x, y = 16.0, y + 18
+                yield svg.path(kind.shape, f"k-{name}", x, y)
+                yield svg.text(x + 10, y + 4, words)
                 x += 28 + svg.width_of(words)
 
     def _frame(self) -> Iterator[str]:
