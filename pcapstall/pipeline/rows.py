@@ -1,13 +1,14 @@
 """Many rows of a report by several processes: one with its verdict takes as long as following a few hundred packets.
 
-When everything is known a process is forked for a part of the flows, and hands their rows over as they are. What a row
-says is not known here.
+When everything is known, processes are forked that begin with the last rows, as this one does with the first: where
+they meet, all rows are made, however much longer one of them takes. What a row says is not known here.
 """
 
 import gc
 import mmap
 import os
 import pickle
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -17,8 +18,7 @@ from pcapstall.report.model import FlowReport
 
 BLOCK: Final = 16_384
 """Rows that lie in memory at once; after them the next ones are begun."""
-_OWN_PART: Final = 0.8
-"""What the first process makes of the rows beside what each other one makes: it takes theirs, and writes all."""
+_SLOT_LEN: Final = 8
 
 Make = Callable[[Flow], FlowReport]
 
@@ -29,45 +29,105 @@ def rows_by_several(flows: Sequence[Flow], make: Make, processes: int) -> Iterat
         yield from _block(flows[at : at + BLOCK], make, processes - 1)
 
 
+class _Claims:
+    """Which rows are taken: by the first process those below a number, by each other one those from a number on.
+
+    Of ``others`` processes each takes every ``others``-th row. Who takes one says so before he looks whether somebody
+    else has: it may be that both let go of it then, or that both make it, but not that one is thought to be made which
+    is not.
+    """
+
+    def __init__(self, rows: int, others: int) -> None:
+        self.rows = rows
+        self.others = others
+        self._slots = memoryview(mmap.mmap(-1, _SLOT_LEN * (others + 1))).cast("q")
+        for number in range(others):
+            self._slots[number] = rows
+
+    def of(self, number: int) -> Sequence[int]:
+        """The rows that process ``number`` may take, in the order in which it does."""
+        return range(number, self.rows, self.others)[::-1]
+
+    def take(self, row: int) -> bool:
+        """Whether the first process is to make ``row``."""
+        self._slots[self.others] = row + 1
+        return row < self._slots[row % self.others]
+
+    def take_there(self, row: int) -> bool:
+        """Whether the other process which may take ``row`` is to make it."""
+        self._slots[row % self.others] = row
+        return row >= self._slots[self.others]
+
+
 def _block(flows: Sequence[Flow], make: Make, others: int) -> Iterator[FlowReport]:
-    others = min(others, len(flows) - 1)
-    each = int(len(flows) / (others + _OWN_PART))
-    own = len(flows) - each * others
-    begins = [own + each * number for number in range(others)]
+    if len(flows) == 1:
+        yield make(flows[0])
+        return
+    claims = _Claims(len(flows), min(others, len(flows) - 1))
     helpers: list[Forked | Failure] = []
+    made: list[_Made] = []
     try:
-        helpers.extend(_fork(flows[begin : begin + each], make) for begin in begins)
-        yield from map(make, flows[:own])
-        for number, (begin, helper) in enumerate(zip(begins, helpers, strict=True), 2):
-            part = flows[begin : begin + each]
+        helpers.extend(_fork(flows, make, claims, number) for number in range(claims.others))
+        at = 0
+        while at < len(flows) and claims.take(at):
+            yield make(flows[at])
+            at += 1
+        for number, helper in enumerate(helpers):
             said = helper if isinstance(helper, Failure) else helper.told()
             if isinstance(said, Failure):
                 # Made here, so that whatever is wrong is told as ever.
-                warn_redone(said, number, others + 1, "made its rows")
-                yield from map(make, part)
+                warn_redone(said, number + 2, claims.others + 1, "made its rows")
             else:
-                yield from _taken(said, len(part))
+                made.append(_Made(said, claims.of(number)))
+        theirs = {row: rows for rows in made for row in rows.offsets}
+        for row in range(at, len(flows)):
+            yield theirs[row].row(row) if row in theirs else make(flows[row])
     finally:
+        for rows in made:
+            rows.close()
         for helper in helpers:
             if isinstance(helper, Forked):
                 helper.close()
 
 
-def _fork(flows: Sequence[Flow], make: Make) -> Forked | Failure:
+def _fork(flows: Sequence[Flow], make: Make, claims: _Claims, number: int) -> Forked | Failure:
     parent = os.getpid()
 
     def work(paper: Paper) -> None:
         gc.disable()  # to look at everything is to copy what the two have in common
-        for flow in flows:
-            pickle.dump(make(flow), paper, pickle.HIGHEST_PROTOCOL)
+        lens = []
+        for row in claims.of(number):
+            if not claims.take_there(row):
+                break
+            said = pickle.dumps(make(flows[row]), pickle.HIGHEST_PROTOCOL)
+            paper.write(said)
+            lens.append(len(said))
             end_with(parent)
+        paper.write(struct.pack(f"={len(lens) + 1}q", *lens, len(lens)))
 
     return start("rows", work)
 
 
-def _taken(said: mmap.mmap, count: int) -> Iterator[FlowReport]:
-    """The rows that a process has made."""
-    with said:
-        for _ in range(count):
-            row: FlowReport = pickle.load(said)
-            yield row
+class _Made:
+    """The rows that a process has made, one behind the other, with their lengths behind them all. To be closed."""
+
+    def __init__(self, said: mmap.mmap, rows: Sequence[int]) -> None:
+        self._said = said
+        (count,) = struct.unpack_from("=q", said, len(said) - _SLOT_LEN)
+        lens = struct.unpack_from(f"={count}q", said, len(said) - _SLOT_LEN * (count + 1))
+        self.offsets: dict[int, int] = {}
+        """Of each row: where it begins."""
+        at = 0
+        for row, size in zip(rows, lens, strict=False):
+            self.offsets[row] = at
+            at += size
+
+    def row(self, row: int) -> FlowReport:
+        """One of them."""
+        self._said.seek(self.offsets[row])
+        made: FlowReport = pickle.load(self._said)
+        return made
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._said.close()

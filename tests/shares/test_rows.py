@@ -1,7 +1,9 @@
 """Rows that several processes make are those that one makes, whatever becomes of the processes."""
 
+import mmap
 import os
 import signal
+import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -44,18 +46,56 @@ def test_every_kind_of_row(path: Path) -> None:
     assert list(rows.rows_by_several(findings.flows(), lambda flow: make_row(findings, flow, one.t0_ns), 3)) == made
 
 
+class Marks:
+    """What several processes tell each other: one of them is marked for a row, or for having ended."""
+
+    def __init__(self) -> None:
+        self._marks = mmap.mmap(-1, 1 << 16)
+
+    def __len__(self) -> int:
+        return self._marks[:].count(1)
+
+    def make(self, number: int) -> None:
+        self._marks[number] = 1
+
+    def wait_for(self, count: int) -> None:
+        """Until there are as many."""
+        until = time.monotonic() + 60
+        while len(self) < count and time.monotonic() < until:
+            time.sleep(0.001)
+
+
 def test_they_are_made_by_others(several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    here: list[int] = []
+    parent, here, there = os.getpid(), Marks(), Marks()
+    count = len(list(several.report.flows))
 
     def noted(self: Findings, flow: Any, t0_ns: int) -> Any:
-        here.append(flow.id)
+        if os.getpid() == parent:
+            there.wait_for(count // 2)
+        (here if os.getpid() == parent else there).make(flow.id)
         return make_row(self, flow, t0_ns)
 
     monkeypatch.setattr(Findings, "row_of", noted)
-    count = len(list(several.report.flows))
-    assert count > 20
-    assert 0 < len(here) < count / 2
     assert told(several) == alone
+    assert count > 20
+    assert len(there) >= count // 2
+    assert 0 < len(here) <= count - len(there) + 2  # one that two processes took at once is made twice, or here
+
+
+def test_whoever_is_slow_makes_fewer_of_them(several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parent, here, there = os.getpid(), Marks(), Marks()
+    count = len(list(several.report.flows))
+
+    def slow_there(self: Findings, flow: Any, t0_ns: int) -> Any:
+        if os.getpid() != parent:
+            there.make(flow.id)
+            here.wait_for(count - 10)
+        here.make(flow.id)
+        return make_row(self, flow, t0_ns)
+
+    monkeypatch.setattr(Findings, "row_of", slow_there)
+    assert told(several) == alone
+    assert len(there) <= 2 * 4
 
 
 def test_rows_of_healthy_flows_are_made_here(traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,12 +136,15 @@ def faulty_there(_error: BaseException | None) -> None:
 def test_those_of_a_process_that_ends_are_made_here(
     several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch, end: Any, kind: type[Warning], said: str
 ) -> None:
-    parent, made = os.getpid(), 0
+    parent, made, ended = os.getpid(), 0, Marks()
 
     def ending(self: Findings, flow: Any, t0_ns: int) -> Any:
         nonlocal made
         made += 1
-        if os.getpid() != parent and made > 3:
+        if os.getpid() == parent:
+            ended.wait_for(1)
+        elif made > 3:
+            ended.make(os.getpid() & 0xFFFF)
             end(None)
         return make_row(self, flow, t0_ns)
 
