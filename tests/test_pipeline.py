@@ -289,7 +289,7 @@ def test_a_clock_that_always_jumps_costs_no_search_for_each_flow() -> None:
 
     collector = Collector(make_thresholds(parse_thresholds(())), False)
     collector.watched_until = Stamps(range(0, 2_000_000, 2))
-    flow = Flow(b"", b"", 1, 0, 0)
+    flow = Flow(b"", 1, 0, 0)
     for flow.last_ns, until in (5, 6), (6, 6), (1_999_998, 1_999_998), (1_999_999, 1_999_999):
         assert collector.watched(flow) == until
     assert Stamps.looks < 100
@@ -336,7 +336,7 @@ def test_a_live_capture_goes_on_until_its_pipe_ends(tmp_path: Path, age_ns: int,
 def test_the_tally_has_the_length_of_each_interval_by_its_name() -> None:
     """One after the other has a length, and no other has."""
     intervals, outcome = Intervals(), Outcome()
-    flow = Flow(b"", b"", 1, 0, 0)
+    flow = Flow(b"", 1, 0, 0)
     for position, name in enumerate(NAMES):
         tally = LengthTally()
         setattr(intervals, name, 1000 + position)

@@ -22,7 +22,7 @@ CAPTURES = Path(__file__).parents[1] / "captures"
 def test_a_step_that_ends_before_it_begins_is_in_no_percentile(in_syn: bool, kept: list[str]) -> None:
     """But for a hello in the SYN, and lifetimes."""
     intervals, outcome = Intervals(), Outcome()
-    flow = Flow(b"", b"", 1, 0, 0)
+    flow = Flow(b"", 1, 0, 0)
     if in_syn:
         flow.rare().syn_data = "accepted"
     tally = LengthTally()

@@ -4,7 +4,6 @@ Looked for a share of the table at a time, so that a flood costs each new flow a
 go is the table's business.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 from mypy_extensions import i64
@@ -23,8 +22,8 @@ LINGER_NS: Final = 1_000_000_000
 """How long both sides of a flow must have been done before it is forgotten, if nobody wants to see it."""
 
 
-def longest_idle(flows: Iterable[Flow], live: i64, now_ns: i64) -> list[Flow]:
-    """A share of the flows of ``flows``, ``live`` in number: first those that are done, then by their last segment.
+def longest_idle(flows: list[Flow], now_ns: i64) -> list[Flow]:
+    """A share of the flows of ``flows``: first those that are done, then by their last segment.
 
     A stamp far ahead of ``now_ns`` says nothing; such flows go first of the live ones.
     """
@@ -38,7 +37,7 @@ def longest_idle(flows: Iterable[Flow], live: i64, now_ns: i64) -> list[Flow]:
             done.append((last_ns, flow.id, flow))
         else:
             idle.append((last_ns, flow.id, flow))
-    wanted: i64 = live // SHARE + 1
+    wanted: i64 = len(flows) // SHARE + 1
     found: list[Flow] = []
     for candidates in (done, idle):
         if len(found) < wanted:
@@ -109,7 +108,7 @@ class Finished:
         return found
 
 
-def given_up(flows: Iterable[Flow], now_ns: i64) -> list[Flow]:
+def given_up(flows: list[Flow], now_ns: i64) -> list[Flow]:
     """The half-open flows of ``flows`` of which nothing was heard for `HALF_OPEN_NS`."""
     found: list[Flow] = []
     for flow in flows:

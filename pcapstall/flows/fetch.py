@@ -51,9 +51,8 @@ def fetch(flows: list[Flow], start: i64) -> None:
         flow = flows[at]
         read ^= _read_half(flow.opener) ^ _read_half(flow.answerer)
         key_len: i64 = len(flow.key)
-        shared_len: i64 = len(flow.shared_key)
         hello_len: i64 = len(flow.hello_message)
-        read ^= key_len ^ shared_len ^ hello_len
+        read ^= key_len ^ hello_len
         at += 1
     READ.words ^= read
 

@@ -6,12 +6,12 @@ was not seen. No interval, outcome or opinion lives here.
 
 from typing import Final
 
-from mypy_extensions import i64, u8
+from mypy_extensions import i32, i64, u8
 
 from pcapstall.core.words import U32, u16_be
 from pcapstall.flows.head import StreamHead
 from pcapstall.flows.kept import SegmentNote
-from pcapstall.flows.keys import reverse_key
+from pcapstall.flows.keys import reverse_key, shared_key_of
 from pcapstall.flows.rarities import WithHalfRarities, WithRarities
 from pcapstall.wire.tls_hello import ClientHello, ServerHello, parse_client_hello
 from pcapstall.wire.tls_reader import NEVER as NEVER
@@ -80,9 +80,6 @@ class HalfFlow(WithHalfRarities):
         """The highest offset of this side's that the other side acknowledged."""
         self.ack_watch: i64 = NEVER
         """An acknowledgment of this offset or more is an event (the ClientHello's last byte)."""
-        self.source: i64 = NOWHERE
-        """The endpoints of its segments (wire.segment), when it is to be found by them."""
-        self.destination: i64 = NOWHERE
         self.flow: Flow = flow
         self.peer: HalfFlow
         """The other half; set by the flow."""
@@ -126,13 +123,6 @@ class HalfFlow(WithHalfRarities):
         """IP ID of its last segment; -1 before the first one and for IPv6."""
         return (self.last_form & 0x1_FFFF) - 1
 
-    def key(self) -> bytes:
-        """The key of its segments."""
-        flow = self.flow
-        if self is flow.opener:
-            return flow.key
-        return flow.answer_key
-
 
 class Flow(WithRarities):
     """One connection: a SYN with another ISN on the same endpoints is another flow."""
@@ -142,8 +132,13 @@ class Flow(WithRarities):
     """The half that sent the first packet: ``key`` is its key."""
     answerer: HalfFlow
 
-    def __init__(self, key: bytes, shared_key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
+    def __init__(self, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
         super().__init__()
+        self.source: i64 = NOWHERE
+        """The endpoints of the first packet (wire.segment), of a flow that is found by them (flows.places)."""
+        self.destination: i64 = NOWHERE
+        self.beside: Flow | None = None
+        """The next one in the same place."""
         self.last_ns: i64 = ns
         self.last_ref: i64 = ref
         self.syn_ack_ref: i64 = 0
@@ -173,9 +168,6 @@ class Flow(WithRarities):
         """Flows count from 1 in the order of their first frames."""
         self.key: bytes = key
         """src dst sport dport of the first packet, as on the wire."""
-        self.shared_key: bytes = shared_key
-        """By which it is found (flows.keys)."""
-        self._answer_key: bytes = b""
         self.direction_source: str = BY_FIRST_SEEN
         self.tunnel: str = ""
         self.first_ns: i64 = ns
@@ -212,6 +204,10 @@ class Flow(WithRarities):
         """When both sides were done, or were last found still talking; until when a flow closed early was watched."""
         self.queued: i64 = 0
         """Where among those that are done (flows.share)."""
+        self.mixed: i32 = 0
+        """Tells its place."""
+        self.turn: i32 = 0
+        """Where it is in the order of those that are found."""
         # Last, since the compiler trusts only what is set before anybody else sees this flow.
         self.opener = HalfFlow(self)
         self.answerer = HalfFlow(self)
@@ -259,9 +255,12 @@ class Flow(WithRarities):
     @property
     def answer_key(self) -> bytes:
         """The key of the other direction."""
-        if len(self._answer_key) == 0:
-            self._answer_key = reverse_key(self.key)
-        return self._answer_key
+        return reverse_key(self.key)
+
+    @property
+    def shared_key(self) -> bytes:
+        """The one of its two keys that both directions share (flows.keys)."""
+        return shared_key_of(self.key)
 
     def client(self) -> HalfFlow:
         """The client's half."""
@@ -276,5 +275,5 @@ class Flow(WithRarities):
         return self.opener
 
 
-NOBODY: Final = Flow(b"", b"", 0, 0, 0)
+NOBODY: Final = Flow(b"", 0, 0, 0)
 """The flow of halves whose own flow was let go."""

@@ -9,7 +9,7 @@ from mypy_extensions import i64, mypyc_attr
 from pcapstall.core.seq import seq_diff, to_offset
 from pcapstall.flows.bounds import LINGER_NS
 from pcapstall.flows.flow import AHEAD_NS, CLOSING, Flow, HalfFlow
-from pcapstall.flows.keys import shared_key_of
+from pcapstall.flows.keys import shared_key
 from pcapstall.flows.oddities import UNSEEN_LEN, known_end
 from pcapstall.flows.queue import Queue
 from pcapstall.flows.share import Share
@@ -22,6 +22,8 @@ class Grave:
 
     def __init__(self, flow: Flow, ns: i64, look: i64) -> None:
         self.key: bytes = flow.key
+        self.source: i64 = flow.source
+        self.destination: i64 = flow.destination
         self.ns: i64 = ns
         self.look: i64 = look
         """The look for finished flows at which it was dug."""
@@ -66,7 +68,7 @@ class Graves:
         if len(self) > self._most:
             self._level()
 
-    def holds(self, segment: Segment, key: bytes, shared: bytes) -> bool:
+    def holds(self, segment: Segment) -> bool:
         """Whether ``segment`` is a straggler of a forgotten flow: it lies within what that one sent.
 
         A new connection begins further on: initial numbers grow by millions a second (RFC 6528).
@@ -74,8 +76,9 @@ class Graves:
         while len(self._fresh) > 0:
             fresh = self._fresh.popleft()
             self._queue.append(fresh)
-            self._by_key[shared_key_of(fresh.key)] = fresh
-        grave = self._by_key.get(shared)
+            self._by_key[shared_key(fresh.key, fresh.source, fresh.destination)] = fresh
+        key = segment.key
+        grave = self._by_key.get(shared_key(key, segment.source, segment.destination))
         if grave is None:
             return False
         self._share.consult(grave.look)
@@ -109,7 +112,7 @@ class Graves:
             self._fresh.popleft()
             return
         grave = self._queue.popleft()
-        shared = shared_key_of(grave.key)
+        shared = shared_key(grave.key, grave.source, grave.destination)
         if self._by_key.get(shared) is grave:
             del self._by_key[shared]
 

@@ -31,9 +31,15 @@ def shared_key(key: bytes, source: i64, destination: i64) -> bytes:
 
 def shared_key_of(key: bytes) -> bytes:
     """`shared_key` of a key alone."""
+    segment = segment_of(key)
+    return shared_key(key, segment.source, segment.destination)
+
+
+def segment_of(key: bytes) -> Segment:
+    """A segment with the endpoints in ``key``, and nothing else."""
     segment = Segment()
     address_len: i64 = (len(key) - 4) >> 1
     segment.buf = key
     segment.tcp_offset = address_len + address_len
     segment.locate(0, address_len)
-    return shared_key(key, segment.source, segment.destination)
+    return segment

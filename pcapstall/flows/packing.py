@@ -46,7 +46,7 @@ def _reduce_flow(flow: Flow) -> tuple[object, ...]:
     state.update(first_note=None, middle_note=None, last_note=None)
     bare = [{**_state(note), "next": None} for note in notes]
     where = next((at for at, note in enumerate(notes) if note is middle), -1)
-    return _made, (Flow, b"", b"", 0, 0, 0), (state, bare, where), None, None, _set_flow
+    return _made, (Flow, b"", 0, 0, 0), (state, bare, where), None, None, _set_flow
 
 
 def _set_flow(flow: Flow, packed: tuple[dict[str, Any], list[dict[str, Any]], int]) -> None:

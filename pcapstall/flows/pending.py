@@ -4,7 +4,6 @@ Bytes that wait for a hole, first bytes in which TLS does not begin yet, hellos 
 flow that needs too much of it keeps its TCP measures, and its TLS is left unread; that is counted.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 from mypy_extensions import i64
@@ -69,7 +68,7 @@ def count_unread(flow: Flow, limits: Limits) -> None:
         limits.left_unread += 1
 
 
-def longest_pending(flows: Iterable[Flow]) -> list[Flow]:
+def longest_pending(flows: list[Flow]) -> list[Flow]:
     """Those of ``flows`` of which something is kept, by their last segment."""
     found = [flow for flow in flows if flow.opener.head is not None or flow.answerer.head is not None]
     found.sort(key=_last_seen)

@@ -22,12 +22,12 @@ from pcapstall.flows.flow import (
 )
 from pcapstall.flows.graves import Graves, is_reuse
 from pcapstall.flows.kept import MAX_FLOWS, IcmpError, Limits
-from pcapstall.flows.keys import shared_key, shared_key_of
+from pcapstall.flows.keys import segment_of
 from pcapstall.flows.notes import drop_notes
 from pcapstall.flows.oddities import is_over, take_back_resets
 from pcapstall.flows.pending import longest_pending
+from pcapstall.flows.places import FlowPlaces
 from pcapstall.flows.queue import Queue
-from pcapstall.flows.recent import RecentHalves
 from pcapstall.flows.share import CLOSING as CLOSING_PHASE
 from pcapstall.flows.share import DONE, GIVEN_UP, THE_END, Share
 from pcapstall.flows.tcp import TcpEvents
@@ -80,9 +80,7 @@ class FlowTable:
         self._quiet_ns: i64 = quiet_ns
         self._tls: TlsStreams = TlsStreams(limits)
         self._tcp: TcpEvents = TcpEvents(limits, self._tls)
-        self._flows: dict[bytes, Flow] = {}
-        """By their shared keys."""
-        self._recent: RecentHalves = RecentHalves()
+        self._flows: FlowPlaces = FlowPlaces()
         self._nobody: HalfFlow = NOBODY.opener
         self._closing: Finished = Finished()
         self._done: Finished = Finished()
@@ -101,38 +99,33 @@ class FlowTable:
 
     def add(self, segment: Segment) -> None:
         """Give a segment to its flow."""
-        half = self._recent.find(segment)
+        half = self._flows.find(segment)
         if half is self._nobody or (segment.flags & SYN != 0 and is_reuse(half, segment)):
-            half = self._look_up(segment)
+            half = self._begin(half, segment)
             if half is self._nobody:
                 return
         self._tcp.advance(half, segment)
         if segment.flags & (FIN | RST) != 0:
             self._note_close(half.flow)
 
-    def _look_up(self, segment: Segment) -> HalfFlow:
-        """The half-flow that sent ``segment``, by its key, or that of a new flow; that of `NOBODY` for a straggler."""
-        key = segment.key
-        shared = shared_key(key, segment.source, segment.destination)
-        flow = self._flows.get(shared)
-        if flow is not None:
-            half = flow.answerer
-            if key == flow.key:
-                half = flow.opener
-            if segment.flags & SYN == 0 or not is_reuse(half, segment):
-                self._recent.put(half, segment.source, segment.destination)
-                return half
-            self._hand_on(flow)
-        elif segment.flags & (SYN | ACK) != SYN and self._graves.holds(segment, key, shared):
+    def _begin(self, half: HalfFlow, segment: Segment) -> HalfFlow:
+        """The half-flow that sent the first segment of a new flow; that of `NOBODY` for a straggler.
+
+        ``half`` is that of the flow before it between the same endpoints, or of `NOBODY`.
+        """
+        if half is not self._nobody:
+            self._hand_on(half.flow)
+        elif segment.flags & (SYN | ACK) != SYN and self._graves.holds(segment):
             return self._nobody
-        return self._open(segment, key, shared)
+        return self._open(segment)
 
     def icmp(self, quote: IcmpQuote, ns: i64, ref: i64) -> None:
         """Note an ICMP error with the flow whose packet it quotes; one about an unknown flow concerns nobody here."""
-        flow = self._flows.get(shared_key_of(quote.key))
-        if flow is None:
+        half = self._flows.find(segment_of(quote.key))
+        if half is self._nobody:
             return
-        from_client: bool = (quote.key == flow.key) == flow.opener_is_client
+        flow = half.flow
+        from_client: bool = (half is flow.opener) == flow.opener_is_client
         errors = flow.icmp_errors
         if errors is None:
             errors = []
@@ -174,7 +167,7 @@ class FlowTable:
             share.phase = GIVEN_UP
             self._swept_ns = now_ns
             self._looks = 0
-            for flow in given_up(self._flows.values(), now_ns):
+            for flow in given_up(self._flows.in_order(), now_ns):
                 self._close_early(flow)
         share.tick(len(self._flows), self._graves.dug)
 
@@ -182,7 +175,7 @@ class FlowTable:
         """The capture is over: hand on every flow, in the order of their first segments."""
         self.share.tick(len(self._flows), self._graves.dug)
         self.share.phase = THE_END
-        flows = list(self._flows.values())
+        flows = self._flows.in_order()
         for at in range(i64(len(flows))):
             flow = fetched(flows, at)
             if flow.state != CLOSING or (take_back_resets(flow) and not is_over(flow)):
@@ -196,7 +189,7 @@ class FlowTable:
         """Whether less was kept of a flow, or for shorter, because of what was kept of others."""
         return self.limits.crowded or self._tls.events.hellos.is_crowded(self.share.count)
 
-    def _open(self, segment: Segment, key: bytes, shared: bytes) -> HalfFlow:
+    def _open(self, segment: Segment) -> HalfFlow:
         """Begin a flow with its first segment."""
         now_ns: i64 = segment.ts_ns
         if self._opened_ns < now_ns:
@@ -210,30 +203,27 @@ class FlowTable:
         flow_id: i64 = self._opened
         if self.share.count > 1:
             flow_id = self.share.open()
-        flow = Flow(key, shared, flow_id, segment.ts_ns, segment.ref)
+        flow = Flow(segment.key, flow_id, segment.ts_ns, segment.ref)
         flow.tunnel = segment.tunnel
         if segment.flags & SYN == 0:
             flow.guess_direction()
-        self._flows[shared] = flow
+        self._flows.add(flow, segment)
         opened = self.opened
         if opened is not None:
             opened.append(flow)
-        # In this order: a host that talks to its own port (LAND) has the same endpoints in both directions.
-        self._recent.put(flow.answerer, segment.destination, segment.source)
-        self._recent.put(flow.opener, segment.source, segment.destination)
         return flow.opener
 
     def _lighten(self) -> None:
         """Too much is kept while hellos are pending: leave those unread that have been idle for longest."""
         self.limits.crowded = True
-        for flow in longest_pending(self._flows.values()):
+        for flow in longest_pending(self._flows.in_order()):
             if self.limits.pending_len <= self.limits.pending_max // 2:
                 return
             self._tls.leave_unread(flow)
 
     def _make_room(self) -> None:
         """Let go of the flows that have been idle for longest."""
-        for flow in longest_idle(self._flows.values(), len(self), self._now_ns):
+        for flow in longest_idle(self._flows.in_order(), self._now_ns):
             if flow.state == CLOSING:
                 self._hand_on(flow)
             else:
@@ -270,11 +260,7 @@ class FlowTable:
 
     def _remove(self, flow: Flow) -> None:
         """No segment finds this flow any more."""
-        key = flow.shared_key
-        if self._flows.get(key) is flow:
-            del self._flows[key]
-        self._recent.remove(flow.opener)
-        self._recent.remove(flow.answerer)
+        self._flows.remove(flow)
         flow.state = HANDED_ON
 
     def _forget(self, flow: Flow) -> None:

@@ -105,7 +105,7 @@ class _Again:
     def __init__(self, flow: Flow) -> None:
         limits = Limits(0)
         self._tcp = TcpEvents(limits, TlsStreams(limits))
-        self._flow = Flow(flow.key, flow.shared_key, flow.id, flow.first_ns, flow.first_ref)
+        self._flow = Flow(flow.key, flow.id, flow.first_ns, flow.first_ref)
         self._begun = False
 
     def kind_of(self, segment: Segment) -> int:

@@ -266,7 +266,7 @@ def test_intervals_only_know_differences(steps: list[int], shift: int) -> None:
     """Shifting all events of a flow changes no interval, and each is the sum of what lies between its ends."""
 
     def flow_at(base: int) -> Flow:
-        flow = Flow(b"\0" * 12, b"\0" * 12, 1, base, 1)
+        flow = Flow(b"\0" * 12, 1, base, 1)
         names = (
             "syn", "syn_ack", "ack", "client_hello_first", "client_hello_last", "client_hello_acked", "hello_retry",
             "client_hello2_first", "client_hello2_last", "server_hello_first", "server_hello_last", "client_finished",

@@ -8,7 +8,6 @@ from pcapstall.diagnose.intervals import FIRST_RETRY_NS
 from pcapstall.diagnose.knowledge import Knowledge
 from pcapstall.diagnose.races import START_WITHIN_NS, Races
 from pcapstall.flows.flow import Flow
-from pcapstall.flows.keys import shared_key_of
 
 STEP_NS = 200_000_000
 CLIENTS = (bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]), bytes(15) + b"\x01")
@@ -34,7 +33,7 @@ def connections(draw: st.DrawFn) -> Connection:
 @st.composite
 def flows(draw: st.DrawFn) -> Flow:
     key, syn_ns = draw(keys()), draw(stamps)
-    flow = Flow(key, shared_key_of(key), 1, syn_ns, 1)
+    flow = Flow(key, 1, syn_ns, 1)
     flow.syn_ref, flow.syn_ns = 1, syn_ns
     flow.last_ns = syn_ns + draw(st.integers(0, 9)) * STEP_NS
     if draw(st.booleans()):
@@ -71,7 +70,7 @@ def test_a_connection_that_came_about_has_lost_nothing() -> None:
     key = CLIENTS[0] + bytes([10, 0, 0, 7]) + b"\x9c\x40" + PORTS[0]
     knowledge = Knowledge()
     knowledge.connections.append(Connection(CLIENTS[0] + bytes([10, 0, 0, 8]) + key[-4:], True, 0, STEP_NS, True))
-    flow = Flow(key, shared_key_of(key), 1, 0, 1)
+    flow = Flow(key, 1, 0, 1)
     assert not Races(knowledge).is_lost_by(flow)
     flow.syn_ref = 1
     assert Races(knowledge).is_lost_by(flow)

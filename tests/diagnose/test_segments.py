@@ -14,7 +14,7 @@ MSS = b"\2\4\x05\xb4"
 
 
 def peer(base_seq: int) -> HalfFlow:
-    half = Flow(b"", b"", 1, 0, 0).opener
+    half = Flow(b"", 1, 0, 0).opener
     half.base_seq = base_seq
     return half
 

@@ -13,14 +13,14 @@ WORDS = (
     "queued",
 )  # fmt: skip
 HALF_WORDS = ("base_seq", "packets", "watch_offset", "fin_ref")
-BYTES = ("key", "shared_key", "hello_message")
+BYTES = ("key", "hello_message")
 PARTS = [("", name) for name in (*WORDS, *BYTES)] + [
     (half, name) for half in ("opener", "answerer") for name in HALF_WORDS
 ]
 
 
 def made(count: int) -> list[Flow]:
-    return [Flow(bytes(12), bytes(12), number, number, number) for number in range(count)]
+    return [Flow(bytes(12), number, number, number) for number in range(count)]
 
 
 def read(flows: list[Flow]) -> int:

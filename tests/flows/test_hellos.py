@@ -16,7 +16,7 @@ MESSAGE = HELLO[5:]
 
 
 def waiting(hellos: UnreadHellos, number: int, message: bytes = MESSAGE) -> Flow:
-    flow = Flow(b"\0" * 12, b"\0" * 12, number, 1, 1)
+    flow = Flow(b"\0" * 12, number, 1, 1)
     hellos.keep(flow, message)
     return flow
 

@@ -44,7 +44,7 @@ def largest(packets: list[Packet]) -> tuple[int, Flow]:
     most = 0
     for frame, packet in enumerate(packets, 1):
         table.add(to_segment(packet, frame))
-        for flow in table._flows.values():
+        for flow in table._flows.in_order():
             most = max(most, kept_bytes(flow.opener) + kept_bytes(flow.answerer))
     table.finish()
     assert table.limits.pending_len == 0
@@ -133,7 +133,8 @@ class TestAllFlows:
             elif kind == "greetings":
                 talk.server(b"220 " + b"x" * 8000)
             feed(table, talk, number)
-            most = max(most, sum(kept_bytes(flow.opener) + kept_bytes(flow.answerer) for flow in table._flows.values()))
+            flows = table._flows.in_order()
+            most = max(most, sum(kept_bytes(flow.opener) + kept_bytes(flow.answerer) for flow in flows))
         assert most <= 110_000
         assert table.limits.left_unread > 30
         table.finish()

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.flows.flow import Flow
-from pcapstall.flows.keys import shared_key_of
 from pcapstall.flows.table import FlowSink, FlowTable
 
 
@@ -88,7 +87,7 @@ def forgotten_at(steps: list[int], looks: list[tuple[int, int]], fed: set[int], 
             if number == after and found < 0:
                 look += 1
                 table.expire(START_NS + (seconds + later) * SECOND)
-                if number >= chosen and shared_key_of(key_of(chosen, True)) not in table._flows:
+                if number >= chosen and all(flow.key != key_of(chosen, True) for flow in table._flows.in_order()):
                     found = look
         if number >= after:
             step_on = next(left, None)

@@ -176,7 +176,7 @@ def test_what_is_no_tls_keeps_no_reader() -> None:
     table = FlowTable(Kept(), SECOND)
     for frame, packet in enumerate(talk.packets, 1):
         feed(table, packet, frame, 1)
-    (flow,) = table._flows.values()
+    (flow,) = table._flows.in_order()
     half = flow.answerer
     assert flow.flags & FLAG_UNREADABLE
     assert (half.reader, half.phase, half.watch_offset) == (None, IGNORED, NEVER)

@@ -24,7 +24,7 @@ def flow(
 ) -> Flow:
     """A flow with these numbers; -1 for one that was not seen."""
     key = bytes([10, 0, 0, host, 10, 0, 0, 99, 0x90, number % 256, 0x01, 0xBB])
-    made = Flow(key, key, number, number, number)
+    made = Flow(key, number, number, number)
     if client_isn >= 0 and syn:
         made.syn_ref = number
     if server_isn >= 0 and syn:
