@@ -4,33 +4,30 @@ A task follows a share, and needs nothing but the captures' names; so whatever b
 one do it over, and the result is the same. Dask is an extra of the package.
 """
 
+import asyncio
 import os
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext, suppress
+from typing import Any, Final
 
 import pcapstall
 from pcapstall.capture.captures import open_captures
+from pcapstall.capture.interrupting import interrupting
 from pcapstall.capture.opening import is_url
 from pcapstall.capture.source import STDIN, Stop
-from pcapstall.core.errors import PcapstallError, UsageError
-from pcapstall.core.extras import install_words
+from pcapstall.core.errors import UsageError
 from pcapstall.core.garbage import without_garbage
+from pcapstall.pipeline.cluster_client import INSTALL, ClusterError, ask
+from pcapstall.pipeline.own_cluster import OwnCluster
 from pcapstall.pipeline.shares import Told, Wanted, follow_and_tell
 
-if TYPE_CHECKING:
-    from distributed import Client
-
-INSTALL: Final = install_words("dask")
 SHARES_MAX: Final = 64
-NAP_S: Final = 0.02
-PATIENCE_S: Final = 30
-"""For a scheduler to answer."""
-
-
-class ClusterError(PcapstallError):
-    """The cluster cannot be reached, or cannot do it."""
+_NAP_S: Final = 0.02
+_CLOSE_S: Final = 1.0
+"""For the cluster to hear that nobody waits any more."""
+_OF_ONE_PROCESS: Final = "memory"
+"""The kind of URLs whose files no other process has."""
 
 
 def follow_on_cluster(paths: Sequence[str], wanted: Wanted, address: str, stop: Stop) -> list[Told]:
@@ -38,17 +35,34 @@ def follow_on_cluster(paths: Sequence[str], wanted: Wanted, address: str, stop: 
 
     ``address`` is the scheduler's, empty for a cluster of this host's. KeyboardInterrupt when ``stop`` is thrown.
     """
-    if any(path in STDIN for path in paths):
-        raise UsageError("--engine dask: standard input cannot be read by a cluster, save it to a file first")
+    for path in paths:
+        if path in STDIN:
+            raise UsageError("--engine dask: standard input cannot be read by a cluster, save it to a file first")
+        if is_url(path) and path.partition("://")[0] == _OF_ONE_PROCESS:
+            raise UsageError(
+                f"--engine dask: {path} is in the memory of this process, where no worker can read it:"
+                " leave the option out"
+            )
     names = [path if is_url(path) or not address else os.path.abspath(path) for path in paths]
-    with _connected(address, wanted.shares) as client:
-        threads = sum(client.nthreads().values())
+
+    def tasks(threads: int) -> list[tuple[Any, ...]]:
         count = wanted.shares or max(1, min(threads, SHARES_MAX))
-        wanted = wanted._replace(shares=count)
-        tasks = [
-            client.submit(_task, names, wanted, index, pcapstall.__version__, pure=False) for index in range(count)
-        ]
-        return _gathered(client, tasks, stop)
+        shared = wanted._replace(shares=count)
+        return [(_task, names, shared, index, pcapstall.__version__) for index in range(count)]
+
+    cores = wanted.shares or len(os.sched_getaffinity(0))
+    with nullcontext() if address else OwnCluster(cores) as own:
+        _import_dask(stop)
+        return _asked(address if own is None else own.address(stop), tasks, stop)
+
+
+def _import_dask(stop: Stop) -> None:
+    """UsageError where it is not there."""
+    try:
+        with interrupting(stop, 1):  # it takes a second
+            import distributed  # noqa: F401
+    except ImportError as error:
+        raise UsageError(f"--engine dask needs Dask: {INSTALL}") from error
 
 
 def _task(paths: list[str], wanted: Wanted, index: int, version: str) -> Told:
@@ -63,46 +77,29 @@ def _task(paths: list[str], wanted: Wanted, index: int, version: str) -> Told:
         captures.close()
 
 
-@contextmanager
-def _connected(address: str, workers: int) -> "Iterator[Client]":
+def _asked(address: str, tasks: Callable[[int], list[tuple[Any, ...]]], stop: Stop) -> list[Told]:
+    """What the tasks tell.
+
+    They are asked in a thread, with a loop of its own: this one hears signals, and may run a loop already (Jupyter).
+    """
+    asking: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+
+    async def asked() -> list[Told]:
+        asking.append((asyncio.get_running_loop(), asyncio.current_task()))
+        return await ask(address, tasks)
+
+    executor = ThreadPoolExecutor(1, "client of the cluster")
+    told = executor.submit(lambda: asyncio.run(asked()))
+    executor.shutdown(wait=False)
     try:
-        from distributed import Client, LocalCluster
-    except ImportError as error:
-        raise UsageError(f"--engine dask needs Dask: {INSTALL}") from error
-    if address:
-        try:
-            client = Client(address, timeout=PATIENCE_S, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from error
-        try:
-            if not client.nthreads():
-                raise ClusterError(f"the Dask scheduler at {address} has no workers")
-            yield client
-        finally:
-            client.close()
-        return
-    cores = workers or len(os.sched_getaffinity(0))
-    # Any port for Dask's own page: of its usual one, which another cluster of this host's may have, it would warn.
-    with (
-        LocalCluster(n_workers=cores, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
-def _gathered(client: "Client", tasks: Sequence[Any], stop: Stop) -> list[Told]:
-    """The results of ``tasks``; asked for now and then, so that Ctrl-C is heard."""
-    from distributed.scheduler import KilledWorker
-
-    while not all(task.done() for task in tasks):
-        if stop.count:
-            client.cancel(tasks)
-            raise KeyboardInterrupt(stop.by)
-        time.sleep(NAP_S)
-    try:
-        found: list[Told] = [task.result() for task in tasks]
-    except KilledWorker as error:
-        raise ClusterError("the cluster lost its workers again and again: do they have enough memory?") from error
-    except ImportError as error:
-        raise ClusterError(f"the cluster's workers lack something: {error} (there: {INSTALL})") from error
-    return found
+        while not wait([told], _NAP_S).done:
+            if stop.count:
+                raise KeyboardInterrupt(stop.by)
+    finally:
+        if not told.done():
+            for loop, task in asking:
+                if task is not None:
+                    with suppress(RuntimeError):  # the loop has just come to its end
+                        loop.call_soon_threadsafe(task.cancel)
+            wait([told], _CLOSE_S)
+    return told.result()

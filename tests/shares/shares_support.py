@@ -62,3 +62,17 @@ def cut_after(path: Path, packets: int, target: Path) -> Path:
 def children() -> set[int]:
     """Processes that this one has started and not waited for."""
     return {int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()}
+
+
+def in_session(number: int) -> list[str]:
+    """What still runs in a session; what has ended, and only waits for whoever started it, does not (proc(5), stat)."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = path.read_text().rpartition(") ")
+        except OSError:
+            continue  # it has just ended
+        state, _, _, session, *_ = rest.split()
+        if int(session) == number and state not in "ZX":
+            found.append(f"{name})")
+    return found

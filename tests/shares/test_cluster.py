@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from shares_support import CAPTURES
+from shares_support import CAPTURES, PACKETS
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'pcapstall[dask]'")
 
@@ -21,23 +21,34 @@ import os, signal, sys
 from distributed import Client, LocalCluster, WorkerPlugin
 from pcapstall.__main__ import main
 
-path, flag = sys.argv[1:]
+path, flag, begun = sys.argv[1:]
 
 class Killer(WorkerPlugin):
-    # The first worker that has a share is killed in the middle of it, and only that one.
+    # The first worker that follows its share is killed in the middle of it, and only that one.
     def setup(self, worker):
-        from pcapstall.pipeline import cluster
+        from pcapstall.pipeline import cluster, shares
         follow = cluster.follow_and_tell
-        def killed(captures, wanted, index):
-            try:
-                out = os.open(flag, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-            except FileExistsError:
-                return follow(captures, wanted, index)
-            for _ in range(5000):
-                captures.next()
-            os.write(out, b"%d packets of share %d" % (captures.infos()[0].packets, index))
-            os.kill(os.getpid(), signal.SIGKILL)
-        cluster.follow_and_tell = killed
+        looks = 0
+
+        def noted(captures, wanted, index):
+            self.captures = captures
+            with open(begun, "a") as out:
+                out.write(f"{index}\\n")
+            return follow(captures, wanted, index)
+
+        def killed(_self, now_ns):
+            nonlocal looks
+            looks += 1
+            if looks == 3:
+                try:
+                    out = os.open(flag, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+                except FileExistsError:
+                    return
+                os.write(out, b"%d" % self.captures.infos()[0].packets)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        cluster.follow_and_tell = noted
+        shares._Resolver.progress = killed
 
 if __name__ == "__main__":
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
@@ -76,11 +87,14 @@ def test_a_cluster_of_this_host() -> None:
 def test_a_cluster_that_loses_a_worker_in_the_middle(tmp_path: Path, traffic: Path) -> None:
     script = tmp_path / "losing.py"
     script.write_text(LOSING)
-    flag = tmp_path / "killed"
-    ended = run(str(script), str(traffic), str(flag))
-    assert flag.read_text().startswith("5000 packets of share ")
+    flag, begun = tmp_path / "killed", tmp_path / "begun"
+    ended = run(str(script), str(traffic), str(flag), str(begun))
+    assert 1000 < int(flag.read_text()) < PACKETS - 1000
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout == alone(traffic)
+    indexes = begun.read_text().split()
+    assert set(indexes) == {"0", "1", "2"}
+    assert len(indexes) > 3, "what was lost was begun anew"
 
 
 def test_what_the_cluster_cannot_read() -> None:
@@ -88,3 +102,12 @@ def test_what_the_cluster_cannot_read() -> None:
     assert ended.returncode == 3
     assert ended.stderr == "pcapstall: nosuch.pcap: there is no such file\n"
     assert "1 of 11 flows stalled" in ended.stdout
+
+
+def test_what_only_one_process_has() -> None:
+    ended = run("-m", "pcapstall", "report", "--engine", "dask", "memory://ring/a.pcap")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == (
+        "pcapstall: --engine dask: memory://ring/a.pcap is in the memory of this process, where no worker can read it:"
+        " leave the option out\n"
+    )
