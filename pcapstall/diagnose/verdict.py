@@ -64,6 +64,8 @@ class Fact(NamedTuple):
     """The frames that show it (core.frames)."""
     lines: tuple[str, ...] = ()
     """The lines of a strace that do: ``client.strace:66``."""
+    in_short: str = ""
+    """The same as a clause, where it tells what filled the time: for the answer."""
 
 
 def within(confidence: str, caps: Iterable[tuple[str, str]]) -> tuple[str, list[str]]:

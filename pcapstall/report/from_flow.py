@@ -91,6 +91,7 @@ def flow_report(
         verdict=verdict.sentence if verdict else None,
         evidence=[piece for fact in verdict.evidence for piece in _evidence(fact)] if verdict else [],
         would_settle=verdict.would_settle or None if verdict else None,
+        meanwhile=next((fact.in_short for fact in verdict.evidence if fact.in_short), None) if verdict else None,
     )
 
 

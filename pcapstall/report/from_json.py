@@ -249,7 +249,7 @@ _SPECIAL: Final[dict[str, Reader]] = {
 }
 _FLOW: Final = {name: _SPECIAL.get(name, _MAYBE_TEXT) for name in FlowReport._fields}
 """What is in no other table is a text or null."""
-_OPTIONAL: Final = ("logs", "more_logs", "threads", "more_threads", "stages_ns")
+_OPTIONAL: Final = ("logs", "more_logs", "threads", "more_threads", "stages_ns", "meanwhile")
 """Keys that are there only with logs, or straces."""
 _CAPTURE: Final[dict[str, Reader]] = {
     **dict.fromkeys(("file", "format", "trust"), _text),

@@ -159,6 +159,9 @@ _REASONS: Final = {
 }
 """Reasons that say more than what happened and whose time it was."""
 
+_LESS: Final = frozenset(("event_not_acted_on", "no_event_delivered"))
+"""Reasons that what is known of the process says better."""
+
 _UNSURE: Final = {
     "syn_loss": "the SYN was lost, or dropped by the server's host",
     "syn_ack_loss": "the SYN-ACK was lost, or dropped by the client's host",
@@ -174,7 +177,9 @@ def _cause(flow: FlowReport) -> str:
         return ""
     reason = flow.reason or ""
     said = (_UNSURE.get(reason) if flow.cause == "unknown" else None) or _REASONS.get(reason)
-    why = f": {said}" if said else ""
+    if flow.meanwhile and (reason in _LESS or flow.activity == "stopped_by_signal"):
+        said = None
+    why = "".join(f"{mark} {words}" for mark, words in zip(":,", filter(None, (said, flow.meanwhile)), strict=False))
     sure = f", {flow.confidence} confidence" if flow.confidence and flow.cause != "unknown" else ""
     return f" ({cause_words(flow.cause)}{why}{sure})"
 

@@ -261,6 +261,8 @@ class FlowReport(NamedTuple):
     """How many more there are."""
     stages_ns: dict[str, int] | None = None
     """What the interval is made of on the side of that process; adds up to it. None without straces."""
+    meanwhile: str | None = None
+    """What filled the stall, as a clause for the answer; JSON has it as verdict and evidence."""
 
     @property
     def failed(self) -> bool:

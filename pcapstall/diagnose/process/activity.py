@@ -63,6 +63,10 @@ def doing(scene: Scene, thread: Thread | None, length_ns: int, *, for_event: boo
     return Doing(UNKNOWN, "")
 
 
+def _told(name: str, phrase: str, fact: Fact) -> Doing:
+    return Doing(name, phrase, (fact._replace(in_short=phrase),))
+
+
 def _name(thread: Thread) -> str:
     return f"thread {thread.tid}" if thread.tid > 0 else "the thread"
 
@@ -97,6 +101,7 @@ def _stopped(scene: Scene, thread: Thread, length_ns: int) -> Doing | None:
             fact = scene.fact(
                 f"The process was stopped by {signal} for {how_long}.", int(start.line), int(end.line) if end else 0
             )
+            fact = fact._replace(in_short=f"it was stopped by {signal} for {how_long}")
             return Doing(STOPPED, f"the process was stopped by {signal} for {how_long}", (fact,))
     return None
 
@@ -115,6 +120,8 @@ def _in_call(scene: Scene, thread: Thread, note: Note, inside_ns: int, for_event
         text += f"; the call {until}"
     facts = [scene.fact(text + ".", int(note.line), int(note.end_line))]
     phrase = f"{_name(thread)} was in {what} for {format_span(inside_ns)}"
+    on = f" on {about}" if about else ""
+    facts[0] = facts[0]._replace(in_short=f"{_name(thread)} was in {name}{on} for {format_span(inside_ns)}")
     if note.waker is not None:
         woken, fact = _waker(scene, note.waker)
         phrase += woken
@@ -156,7 +163,7 @@ def _in_no_call(scene: Scene, thread: Thread, activity: Activity) -> Doing:
         int(activity.gap_line),
         int(activity.gap_end_line),
     )
-    return Doing(OFF, f"{_name(thread)} was in no call for {how_long}", (fact,))
+    return _told(OFF, f"{_name(thread)} was in no call for {how_long}", fact)
 
 
 def _in_waits(scene: Scene, thread: Thread, waits: list[Spent], for_event: bool) -> Doing:
@@ -189,8 +196,4 @@ def _busy(scene: Scene, thread: Thread, activity: Activity) -> Doing:
         # Running, most likely, with a call now and then: which calls those are is not what took the time.
         phrase += f", and was in none for {format_span(outside)} of it"
     lines = [line for spent in busiest for line in (int(spent.first_line), int(spent.last_line))]
-    return Doing(
-        BUSY,
-        phrase,
-        (scene.fact(capitalised(text) + ".", *lines),),
-    )
+    return _told(BUSY, phrase, scene.fact(capitalised(text) + ".", *lines))

@@ -131,7 +131,10 @@ def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> 
         sentence += f"; {did.phrase}"
     sentence += timer(case) + late_hello(case)
     others = other_connections(scene) if did.name == WAITING else []
-    facts: list[Fact] = [*found.facts, *did.facts, *others, *_overhead(scene), *verdict.evidence]
+    told = did.facts
+    if did.name == WAITING and any(fact.in_short for fact in verdict.evidence):
+        told = tuple(fact._replace(in_short="") for fact in told)  # packets show what it waited for
+    facts: list[Fact] = [*found.facts, *told, *others, *_overhead(scene), *verdict.evidence]
     settle = "" if confidence == HIGH else " and ".join(dict.fromkeys(wishes))
     threads, more = threads_of(scene, found.thread)
     if found.reason == NOT_TRACED and verdict.cause != cause:

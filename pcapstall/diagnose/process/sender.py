@@ -217,23 +217,25 @@ def _no_event(scene: Scene, waits: list[Wait], event: Wait | None, waited: int) 
     why = ""
     mask = int(lasting.asked)
     if mask >= 0 and not mask & EPOLLOUT:
-        why = ": it was registered without EPOLLOUT" if lasting.epoll >= 0 else ": POLLOUT was not asked for"
+        why = "it was registered without EPOLLOUT" if lasting.epoll >= 0 else "POLLOUT was not asked for"
     elif event is not None and mask & EPOLLONESHOT:
-        why = ": EPOLLONESHOT had delivered one event, and it was not armed again"
+        why = "EPOLLONESHOT had delivered one event, and it was not armed again"
     elif event is not None and mask & EPOLLET:
-        why = ": its edge had been delivered before, and EPOLLET tells of no other"
+        why = "its edge had been delivered before, and EPOLLET tells of no other"
     elif mask >= 0 and not mask & (EPOLLIN | EPOLLOUT):
-        why = ": neither EPOLLIN nor EPOLLOUT was asked for"
+        why = "neither EPOLLIN nor EPOLLOUT was asked for"
     text = f"The waits on {name if lasting.epoll >= 0 else 'descriptors with it'} lasted {format_span(waited)} "
     text += f"and did not return it ({mask_text(mask, 'EPOLL' if lasting.epoll >= 0 else 'POLL')} was asked for)."
-    facts.append(scene.fact(text, int(lasting.line), int(lasting.end_line)))
+    in_short = f"no event of its socket came: {why}" if why else ""
+    facts.append(scene.fact(text, int(lasting.line), int(lasting.end_line))._replace(in_short=in_short))
     if event is not None:
         facts.append(scene.fact("An event of it was delivered before.", int(event.line), int(event.end_line)))
     for control in scene.window.controls[:4]:
         if control.operation != CTL_ADD:
             changed = f"epoll_ctl changed it to {mask_text(control.mask)} {scene.after(control.note.start_ns)} in."
             facts.append(scene.fact(changed, int(control.note.line)))
-    sentence = f"descriptor {scene.socket.fd} was waited on, and no event of it came for {format_span(waited)}{why}"
+    sentence = f"descriptor {scene.socket.fd} was waited on, and no event of it came for {format_span(waited)}"
+    sentence += f": {why}" if why else ""
     sure = bool(asked) and all(wait.delivered != UNCLEAR for wait in waits)
     limits = [] if sure else [(MEDIUM, "strace -v, which prints all events")]
     return Finding(NO_EVENT_DELIVERED, sentence, waited, facts, lasting.thread, None, limits)

@@ -243,25 +243,27 @@ def _other_work(case: Case, turn: Owed) -> Fact | None:
     start, end = turn.turn.start_ns, case.end_ns
     lookup = case.surroundings.dns.filling(host, start, end)
     if lookup is not None:
-        answer = (
-            f"and got an answer {span(lookup.answered_ns - lookup.asked_ns)} later"
-            if lookup.answered_ref
-            else "and got no answer"
-        )
+        answer, waited = "and got no answer", "got no"
+        if lookup.answered_ref:
+            took = span(lookup.answered_ns - lookup.asked_ns)
+            answer, waited = f"and got an answer {took} later", f"waited {took} for a"
         return Fact(
             f"Meanwhile the {turn.side}'s host asked for {lookup.name} in DNS {answer}.",
             refs(lookup.asked_ref, lookup.answered_ref),
+            in_short=f"meanwhile its host {waited} DNS answer about {lookup.name}",
         )
     other = case.surroundings.neighbours.filling(host, case.key, start, end)
     if other is None:
         return None
     waited = span(other.last_ns - other.first_ns)
-    what = f"had another connection, for {waited}; its last segment"
+    what, in_short = f"had another connection, for {waited}; its last segment", f"had another connection for {waited}"
     if not other.first_ref:
-        what = f"waited {waited} on another connection for an answer, which"
+        in_short = f"waited {waited} on another connection for an answer"
+        what = f"{in_short}, which"
     return Fact(
         f"Meanwhile the {turn.side}'s host {what} came {span(end - other.last_ns)} before this one went on.",
         refs(other.first_ref, other.last_ref),
+        in_short=f"meanwhile its host {in_short}",
     )
 
 
