@@ -68,6 +68,11 @@ def format_span(ns: int) -> str:
     return f"{sign}{hours} h {minutes} min" if hours else f"{sign}{minutes} min {seconds} s"
 
 
+def format_step(most_ns: int, least_ns: int) -> str:
+    """By how much a clock was set, that being between two lengths: ``about 5.0 s``, or ``3.0 s or more``."""
+    return f"about {format_span(most_ns)}" if 10 * least_ns >= 9 * most_ns else f"{format_span(least_ns)} or more"
+
+
 def format_clock(ns: int) -> str:
     """The time of day of an epoch stamp with its zone: ``07:24:11.449 UTC``."""
     return f"{format_time_of_day(ns)} UTC"

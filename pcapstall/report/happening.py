@@ -5,7 +5,7 @@ Plain text, not yet escaped. A report's own sentences are in `prose`, what is to
 
 from typing import Final
 
-from pcapstall.core.times import format_span
+from pcapstall.core.times import format_span, format_step
 from pcapstall.report.model import FlowReport
 
 _STALLED: Final = {
@@ -104,8 +104,7 @@ def what_happened(flow: FlowReport) -> str:
     if flow.reason == "clock_step":
         seems = "seems to have been" if flow.confidence == "low" else "was"
         whose = f"{flow.stalled} of {flow.client} to {flow.server}"
-        went_by = f"the {format_span(length)} did not go by"
-        return f"the capture's clock {seems} set during the {whose}: {went_by}{_cause(flow)}"
+        return f"the capture's clock {seems} set by {_step(flow, length)} during the {whose}{_cause(flow)}"
     templates = _STALLED[flow.stalled]
     if flow.stalled == "ack_ch" and flow.side == "client":
         templates = _CLIENT_SILENT
@@ -114,9 +113,15 @@ def what_happened(flow: FlowReport) -> str:
 
 
 def stall_words(flow: FlowReport, length_ns: int) -> str:
-    """``ch_sh more than 59.5 s``, of a stall of ``length_ns``."""
-    said = f"{flow.stalled} {'more than ' if flow.stall_is_open else ''}{format_span(length_ns)}"
-    return f"{said} by a clock that was set" if flow.reason == "clock_step" else said
+    """``ch_sh more than 59.5 s``, of a stall of ``length_ns``; by how much the clock was set where that made it."""
+    if flow.reason == "clock_step":
+        return f"{flow.stalled}, clock set by {_step(flow, length_ns)}"
+    return f"{flow.stalled} {'more than ' if flow.stall_is_open else ''}{format_span(length_ns)}"
+
+
+def _step(flow: FlowReport, length_ns: int) -> str:
+    """By how much the clock was set: what of the length is known to be the capture's is the least."""
+    return format_step(length_ns, flow.parts_ns.get(flow.stalled or "", {}).get("capture", length_ns))
 
 
 def _closing(flow: FlowReport, is_open: bool) -> str:

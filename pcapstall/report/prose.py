@@ -201,10 +201,16 @@ def names_of(captures: Sequence[CaptureReport]) -> str:
 
 
 def time_covered(captures: Sequence[CaptureReport]) -> str:
-    """From their first packet to their last one: ``3.2 s from 2021-05-19 17:29:02.123456 UTC``; empty without any."""
+    """From their first packet to their last one: ``3.2 s from 2021-05-19 17:29:02.123456 UTC``; empty without any.
+
+    Of a clock that was set the length says little, and that is said.
+    """
     first = [capture.first_ns for capture in captures if capture.first_ns is not None]
     last = [capture.last_ns for capture in captures if capture.last_ns is not None]
-    return f"{format_span(max(last) - min(first))} from {format_utc(min(first))}" if first and last else ""
+    if not first or not last:
+        return ""
+    was_set = " by a clock that was set" if any("clock_steps" in capture.trust for capture in captures) else ""
+    return f"{format_span(max(last) - min(first))} from {format_utc(min(first))}{was_set}"
 
 
 def doubts(report: Report) -> list[str]:

@@ -49,7 +49,7 @@ def tell(flow: FlowReport, places: Places) -> Story:
         ", ".join(filter(None, (flow.sni, flow.tls_version, flow.preamble and f"after {flow.preamble}", flow.tunnel))),
         _sentence(flow.verdict or what_happened(flow)),
         _finding(flow, places),
-        sum_of(flow.stalled, flow.parts_ns.get(flow.stalled or "", {}), {}),
+        _parts(flow),
         places.told(flow),
         flow.would_settle or "",
         _stages(flow),
@@ -106,6 +106,11 @@ def _finding(flow: FlowReport, places: Places) -> str:
     if flow.confidence:
         found.append(f"confidence {flow.confidence}")
     return "; ".join(found)
+
+
+def _parts(flow: FlowReport) -> str:
+    # Of a length that a clock made by being set there is nothing to be added up.
+    return "" if flow.reason == "clock_step" else sum_of(flow.stalled, flow.parts_ns.get(flow.stalled or "", {}), {})
 
 
 def sum_of(interval: str | None, parts_ns: Mapping[str, int], words: Mapping[str, str]) -> str:

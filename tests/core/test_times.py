@@ -4,7 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapstall.core.times import MS, SECOND, US, format_clock, format_ms, format_span, format_utc, parse_duration
+from pcapstall.core.times import (
+    MS,
+    SECOND,
+    US,
+    YEAR,
+    format_clock,
+    format_ms,
+    format_span,
+    format_step,
+    format_utc,
+    parse_duration,
+)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +85,14 @@ def test_no_duration(text: str) -> None:
 )
 def test_format_ms(ns: int, text: str) -> None:
     assert format_ms(ns) == text
+
+
+@pytest.mark.parametrize(
+    ("most_ns", "least_ns", "text"),
+    [(5 * YEAR, 5 * YEAR - 90 * SECOND, "about 5 y 0 d"), (20 * SECOND, 17 * SECOND, "17.0 s or more")],
+)
+def test_by_how_much_a_clock_was_set(most_ns: int, least_ns: int, text: str) -> None:
+    assert format_step(most_ns, least_ns) == text
 
 
 @given(st.integers(-(10**18), 10**19))

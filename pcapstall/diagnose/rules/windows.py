@@ -5,6 +5,7 @@ Here the capture shows the reason itself, wherever it was taken.
 
 from typing import Final
 
+from pcapstall.core.times import format_step
 from pcapstall.diagnose.case import STEADY_CLOCK, Case
 from pcapstall.diagnose.clock_steps import Lapse
 from pcapstall.diagnose.rules import facts
@@ -52,8 +53,8 @@ def clock_step(case: Case) -> Judgement:
             CAPTURE,
             "clock_step",
             MEDIUM,
-            f"the capture's clock was set forward while it ran, by {span(lapse.lacking_ns)} or more: the "
-            f"{span(case.length_ns)} did not go by at the {side}{where}",
+            f"the capture's clock was set forward by {format_step(case.length_ns, lapse.lacking_ns)} while it ran, "
+            f"which did not go by at the {side}{where}",
             [_lapse_fact(one, where) for one in lapses],
             STEADY_CLOCK,
             split(case.start_ns, case.end_ns, [(case.end_ns - lapse.lacking_ns, UNKNOWN)], CAPTURE),
@@ -65,7 +66,8 @@ def clock_step(case: Case) -> Judgement:
         CAPTURE,
         "clock_step",
         LOW,
-        f"the capture's clock seems to have stepped: {span(case.length_ns)} lie between two segments of a handshake",
+        f"the capture's clock seems to have been set forward by about {span(case.length_ns)}: they lie between two "
+        "segments of a handshake",
         [Fact("The stamps of these frames.", refs(case.start_ref, case.end_ref))],
         STEADY_CLOCK,
         split(case.start_ns, case.end_ns, (), CAPTURE),
@@ -75,7 +77,7 @@ def clock_step(case: Case) -> Judgement:
 def _lapse_fact(lapse: Lapse, where: str) -> Fact:
     return Fact(
         f"Between these segments of the {side_of(lapse.before.from_client)}{where} its TCP timestamps went on by "
-        f"{lapse.ticks}, which is not what {span(lapse.after.ns - lapse.before.ns)} make.",
+        f"{lapse.ticks}, and the capture's clock by {span(lapse.after.ns - lapse.before.ns)}.",
         refs(lapse.before.ref, lapse.after.ref),
     )
 

@@ -36,15 +36,15 @@ def _by_timestamps(scene: Scene) -> TwoVerdict | None:
             fact = fact_at(
                 at_client,
                 f"Between these segments of the {side} its TCP timestamps went on by {after.tsval - before.tsval}, "
-                f"which is not what {span(after.ns - before.ns)} make.",
+                f"and its capture's clock by {span(after.ns - before.ns)}.",
                 (before.ref, after.ref),
             )
             return TwoVerdict(
                 CAPTURE,
                 "clock_step",
                 MEDIUM,
-                f"the clock of the capture at the {side} was set while it ran: the {span(case.length_ns)} did not go "
-                f"by there",
+                f"the clock of the capture at the {side} was set by about {span(case.length_ns)} while it ran, which "
+                f"did not go by there",
                 [fact],
                 _SETTLES,
                 {},
