@@ -7,7 +7,9 @@ the work is, is not known here.
 import mmap
 import os
 import pickle
+import select
 import signal
+import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +24,13 @@ JOBS_MAX: Final = 8
 _TOLD: Final = 1
 _FAILED: Final = 2
 """Why, that is."""
+
+LOOK_S: Final = 0.5
+"""How often it is looked at whether a process that is waited for does anything."""
+_IDLE_LOOKS: Final = 20
+"""One that did nothing for so many is not waited for: it was stopped (SIGSTOP, a frozen cgroup), or hangs."""
+_STOPPED: Final = (b"T", b"t")
+"""State of such a process (proc(5))."""
 
 _ASKED_TO_END: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -38,10 +47,16 @@ class Failure(NamedTuple):
     """In a line."""
     trace: str
     """The traceback of a fault of pcapstall's own; empty for what may happen to anybody."""
+    held: bool = False
+    """Whether it was waited for in vain, which a user will have noticed."""
 
 
 class ShareRedone(ResourceWarning):
     """A process was ended, or lacked something; its part was done by the first process."""
+
+
+class ShareHeld(RuntimeWarning):
+    """A process did nothing for long; its part was done by the first process."""
 
 
 class WorkerFault(RuntimeWarning):
@@ -56,7 +71,8 @@ class WorkerFault(RuntimeWarning):
 def warn_redone(failure: Failure, number: int, processes: int, instead: str) -> None:
     """Warn of the ``number``-th of so many processes, and say what the first one does instead."""
     said = f"process {number} of {processes} {failure.why}; the first one {instead}"
-    warnings.warn(WorkerFault(said, failure.trace) if failure.trace else ShareRedone(said), stacklevel=1)
+    plain = ShareHeld if failure.held else ShareRedone
+    warnings.warn(WorkerFault(said, failure.trace) if failure.trace else plain(said), stacklevel=1)
 
 
 class Paper:
@@ -103,6 +119,11 @@ class Forked:
         """It runs no more, and its number may be that of another process."""
         self._signal = 0
         """What has ended it, where that is known."""
+        self._held = ""
+        """Why it was ended here; empty where it was not."""
+        self._looked_s = time.monotonic()
+        self._idle_looks = 0
+        self._did = -1
         fds = [_memory(name)]
         try:
             fds += os.pipe()
@@ -136,10 +157,35 @@ class Forked:
             self._wait(os.WNOHANG)
         return self._over
 
+    def gives_up(self, did: int = 0) -> bool:
+        """Whether it has done nothing for long and was killed for that; to be asked while somebody waits for it.
+
+        ``did`` is anything that grows as it goes on. What counts is how often it was looked at, and not the time, in
+        which this process may have been stopped, too.
+        """
+        now_s = time.monotonic()
+        if now_s - self._looked_s < LOOK_S or self.has_ended():
+            return bool(self._held)
+        self._looked_s = now_s
+        state, used = _used(self._pid)
+        self._idle_looks = self._idle_looks + 1 if state and self._did == did + used else 0
+        self._did = did + used
+        if self._idle_looks >= _IDLE_LOOKS:
+            why = ", for it was stopped" if state in _STOPPED else ""
+            self._held = f"did nothing for {_IDLE_LOOKS * LOOK_S:.3g} s{why}"
+            self._kill()
+        return bool(self._held)
+
     def told(self) -> mmap.mmap | Failure:
         """What it has written, or why it has not; waits until it is over."""
+        poll = select.poll()
+        poll.register(self.end_fd, select.POLLIN)
+        while not self._over and not poll.poll(LOOK_S * 1000):
+            self.gives_up()
         if not self._over:
             self._wait(0)
+        if self._held and not self._mark[0]:
+            return Failure(self._held, "", held=True)
         if not self._mark[0] or not os.fstat(self._told_fd).st_size:
             return Failure(f"was ended by signal {self._signal}" if self._signal else "ended without a word", "")
         said = mmap.mmap(self._told_fd, 0, access=mmap.ACCESS_READ)
@@ -204,6 +250,19 @@ def _memory(name: str) -> int:
 
         with tempfile.TemporaryFile() as file:
             return os.dup(file.fileno())
+
+
+def _used(pid: int) -> tuple[bytes, int]:
+    """State of a process, and how much it has used: page faults and ticks of processors (proc(5), stat).
+
+    No state where that cannot be known.
+    """
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            state, *fields = file.read().rpartition(b") ")[2].split()
+    except OSError:
+        return b"", 0
+    return state, sum(int(fields[number]) for number in (6, 8, 10, 11))
 
 
 def end_with(parent: int) -> None:

@@ -17,13 +17,11 @@ from pcapstall.capture.gate import Board, Gate
 from pcapstall.capture.opening import is_url
 from pcapstall.capture.source import Stop
 from pcapstall.core.garbage import without_garbage
-from pcapstall.pipeline.forked import Failure, Forked, Paper, end_with, start, warn_redone
+from pcapstall.pipeline.forked import LOOK_S, Failure, Forked, Paper, end_with, start, warn_redone
 from pcapstall.pipeline.scan import Listener, Scan
 from pcapstall.pipeline.share_result import ShareResult, packed
 from pcapstall.pipeline.shares import Wanted, follow_share
 
-_LOOK_MS: Final = 500
-"""A signal may come just before the waiting begins; so late it is heard then."""
 _NEEDED_LATER: Final = ("pcapstall.pipeline.share_merge", "pcapstall.diagnose.races", "pcapstall.pipeline.verdicts")
 """To put shares together, and for rows."""
 
@@ -87,7 +85,10 @@ class Workers:
 
     def _is_over(self, index: int) -> bool:
         """Whether a worker has ended, or reads nothing any more."""
-        return index in self._unstarted or self._board.is_done(index) or self._running[index].has_ended()
+        if index in self._unstarted or self._board.is_done(index):
+            return True
+        worker = self._running[index]
+        return worker.gives_up(self._board.asked(index)) or worker.has_ended()
 
     def _told_by(self, index: int, stop: Stop) -> ShareResult | Failure:
         """What a worker has to tell. KeyboardInterrupt when asked for the end twice, however long it takes."""
@@ -97,11 +98,14 @@ class Workers:
         poll = select.poll()
         poll.register(worker.end_fd, select.POLLIN)
         poll.register(stop.wake_fd(), select.POLLIN)
-        while worker.end_fd not in (ready := [fd for fd, _ in poll.poll(_LOOK_MS)]):
+        # A signal may come just before the waiting begins; so late it is heard then.
+        while worker.end_fd not in (ready := [fd for fd, _ in poll.poll(LOOK_S * 1000)]):
             if ready:
                 stop.drain()
             if stop.count > 1:
                 raise KeyboardInterrupt(stop.by)
+            if worker.gives_up(self._board.asked(index)):
+                break
         said = worker.told()
         if isinstance(said, Failure):
             return said

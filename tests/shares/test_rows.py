@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from shares_support import FILES, children, label, report, told
 
-from pcapstall.pipeline import Analysis, Options, analyse, analysis, rows
+from pcapstall.pipeline import Analysis, Options, analyse, analysis, forked, rows
 from pcapstall.pipeline.findings import Findings
-from pcapstall.pipeline.forked import ShareRedone, WorkerFault
+from pcapstall.pipeline.forked import ShareHeld, ShareRedone, WorkerFault
 
 make_row = Findings.row_of
 
@@ -117,6 +117,10 @@ def killed(_error: BaseException | None) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def stopped(_error: BaseException | None) -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
 def failed(_error: BaseException | None) -> None:
     raise MemoryError
 
@@ -129,6 +133,7 @@ def faulty_there(_error: BaseException | None) -> None:
     ("end", "kind", "said"),
     [
         (killed, ShareRedone, r"process \d of 3 was ended by signal 9; the first one made its rows"),
+        (stopped, ShareHeld, r"process \d of 3 did nothing for \S+ s, for it was stopped; the first one made its rows"),
         (failed, ShareRedone, r"process \d of 3 failed \(MemoryError\); the first one made its rows"),
         (faulty_there, WorkerFault, r"process \d of 3 failed, a fault of pcapstall \(KeyError: 'only there'\)"),
     ],
@@ -137,6 +142,7 @@ def test_those_of_a_process_that_ends_are_made_here(
     several: Analysis, alone: str, monkeypatch: pytest.MonkeyPatch, end: Any, kind: type[Warning], said: str
 ) -> None:
     parent, made, ended = os.getpid(), 0, Marks()
+    monkeypatch.setattr(forked, "LOOK_S", 0.05)
 
     def ending(self: Findings, flow: Any, t0_ns: int) -> Any:
         nonlocal made

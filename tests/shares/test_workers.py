@@ -16,8 +16,8 @@ from shares_support import PACKETS, children, cut_after, report, told
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
 from pcapstall.cli.terminal import ctrl_c_stops
-from pcapstall.pipeline import Analysis, Options, analyse, workers
-from pcapstall.pipeline.forked import Forked, ShareRedone, WorkerFault
+from pcapstall.pipeline import Analysis, Options, analyse, forked, workers
+from pcapstall.pipeline.forked import Forked, ShareHeld, ShareRedone, WorkerFault
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +53,79 @@ def test_a_worker_that_is_killed_in_the_middle(
         several = report(traffic, jobs=3)
     assert told(several) == told(report(traffic))
     assert alone == [1, 2]
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that does nothing is given up after a second, not ten."""
+    monkeypatch.setattr(forked, "LOOK_S", 0.05)
+    monkeypatch.setattr(workers, "LOOK_S", 0.05)
+
+
+HELD = r"process 2 of 2 did nothing for \S+ s, for it was stopped; the first one did its share"
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_worker_that_is_stopped_in_the_middle(
+    traffic: Path, alone: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers._Orphan, "progress", lambda _self, _now_ns: os.kill(os.getpid(), signal.SIGSTOP))
+    with pytest.warns(ShareHeld, match=HELD):
+        several = report(traffic, jobs=2)
+    assert told(several) == told(report(traffic))
+    assert alone == [1]
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_worker_that_is_stopped_while_it_tells(
+    traffic: Path, alone: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(_result: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    parent, pack = os.getpid(), workers.packed
+    monkeypatch.setattr(workers, "packed", lambda result: pack(result) if os.getpid() == parent else stopped(result))
+    with pytest.warns(ShareHeld, match=HELD):
+        several = report(traffic, jobs=2)
+    assert told(several) == told(report(traffic))
+    assert alone == [1]
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_stopped_worker_does_not_hold_up_ctrl_c(traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all stop is told by where each of them is."""
+    stop, looks = Stop(), 0
+
+    def asked(_captures: Captures) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            stop.throw()
+
+    monkeypatch.setattr(workers._Orphan, "progress", lambda _self, _now_ns: os.kill(os.getpid(), signal.SIGSTOP))
+    with pytest.warns(ShareHeld, match=HELD):
+        several = analyse([str(traffic)], Options(jobs=2), stop=stop, progress=asked)
+    (capture,) = several.report.captures
+    assert 0 < capture.packets < PACKETS
+    assert any("reading was stopped after" in said for said in several.report.warnings)
+
+
+@pytest.mark.usefixtures("soon")
+def test_one_that_works_for_long_is_waited_for(
+    traffic: Path, alone: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It neither reads nor tells anything meanwhile, but it uses the processor."""
+    parent, pack = os.getpid(), workers.packed
+
+    def slow(result: Any) -> Any:
+        used = time.process_time()
+        while os.getpid() != parent and time.process_time() - used < 2:
+            pass
+        return pack(result)
+
+    monkeypatch.setattr(workers, "packed", slow)
+    assert told(report(traffic, jobs=2)) == told(report(traffic))
+    assert alone == []
 
 
 def fail_with(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
@@ -131,11 +204,14 @@ def test_without_somebody_who_expects_it_a_fault_ends_the_test(traffic: Path, mo
 
 FAILING = """
 import sys
+import os
 from pcapstall.__main__ import main
-from pcapstall.pipeline import workers
+from pcapstall.pipeline import forked, workers
 
 def failing(self, now_ns):
     raise {error}
+
+forked.LOOK_S = workers.LOOK_S = 0.05
 
 workers._Orphan.progress = failing
 sys.argv = ["pcapstall", *sys.argv[1:]]
@@ -148,6 +224,7 @@ main()
     [
         ("MemoryError", False, "", False),
         ("MemoryError", True, "pcapstall: debug: process 2 of 2 failed (MemoryError); the first one did", False),
+        ("os.kill(os.getpid(), 19)", False, "pcapstall: process 2 of 2 did nothing for 1 s, for it was stopped", False),
         ("KeyError(7)", False, "pcapstall: process 2 of 2 failed, a fault of pcapstall (KeyError: 7)", False),
         ("KeyError(7)", True, "pcapstall: debug: process 2 of 2 failed, a fault of pcapstall (KeyError: 7)", True),
     ],
