@@ -41,7 +41,6 @@ def render(comparison: Comparison, out: TextIO, wanted: str, options: RenderOpti
 
 
 def _table(comparison: Comparison, options: RenderOptions) -> Iterator[str]:
-    yield to_table.paint(_readers(comparison), to_table.DIM, options)
     lone = True
     for at, file in enumerate(comparison.files):
         told = list(sections(file, options.all_flows))
@@ -51,6 +50,10 @@ def _table(comparison: Comparison, options: RenderOptions) -> Iterator[str]:
             if place or (at and not (was_lone and lone)):
                 yield ""
             yield from _section(section, place == 0, options)
+    if not lone:
+        yield ""
+    for line in to_table.wrap(_readers(comparison), options.width, "  "):
+        yield to_table.paint(line, to_table.DIM, options)
 
 
 def _section(section: Section, is_head: bool, options: RenderOptions) -> Iterator[str]:
@@ -65,11 +68,11 @@ def _section(section: Section, is_head: bool, options: RenderOptions) -> Iterato
 
 def _markdown(comparison: Comparison, options: RenderOptions) -> Iterator[str]:
     escape = to_markdown.escape
-    yield escape(_readers(comparison))
-    for file in comparison.files:
+    for at, file in enumerate(comparison.files):
         for place, section in enumerate(sections(file, options.all_flows)):
             if section.title:
-                yield ""
+                if at or place:
+                    yield ""
                 yield f"**{escape(section.title)}**" if place == 0 else f"### {escape(section.title)}"
             for text in section.lines:
                 yield ""
@@ -77,6 +80,8 @@ def _markdown(comparison: Comparison, options: RenderOptions) -> Iterator[str]:
             if section.grid is not None:
                 yield ""
                 yield from to_markdown.table_lines(section.grid)
+    yield ""
+    yield escape(_readers(comparison))
 
 
 def _readers(comparison: Comparison) -> str:
