@@ -4,10 +4,11 @@ Compiled: a list would hold an object for each number, and to sort a million of 
 capture of as many packets. Whose lengths they are is not known here.
 """
 
+import sys
+from array import array
 from collections.abc import Iterable
 from typing import Final
 
-from librt.strings import BytesWriter, read_i64_le, write_i64_le
 from librt.vecs import append, extend, vec
 from mypy_extensions import i64
 
@@ -29,12 +30,9 @@ class Lengths:
         """All of ``other``'s as well."""
         self._values = extend(self._values, other._values)
 
-    def packed(self) -> bytes:
-        """All of them, in eight bytes each; `unpacked` is the inverse."""
-        writer = BytesWriter()
-        for value in self._values:
-            write_i64_le(writer, value)
-        return writer.getvalue()
+    def packed(self) -> memoryview:
+        """All of them as they lie in memory, in eight bytes each; `unpacked` is the inverse."""
+        return memoryview(self._values)
 
     def __len__(self) -> int:
         return len(self._values)
@@ -93,13 +91,13 @@ class Lengths:
         return values[wanted]
 
 
-def unpacked(packed: bytes) -> Lengths:
-    """What `Lengths.packed` has packed."""
-    values: vec[i64] = vec[i64](capacity=len(packed) >> 3)
-    at: i64 = 0
-    while at < len(packed):
-        values = append(values, read_i64_le(packed, at))
-        at += 8
+def unpacked(packed: bytes | bytearray | memoryview, byteorder: str) -> Lengths:
+    """What `Lengths.packed` has given on a machine of that byte order."""
     found = Lengths()
-    found._values = values
+    if byteorder == sys.byteorder:
+        found._values = vec[i64](memoryview(packed).cast("q"))
+    else:
+        values = array("q", bytes(packed))
+        values.byteswap()
+        found._values = vec[i64](values)
     return found

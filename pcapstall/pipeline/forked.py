@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from pcapstall.core.errors import PcapstallError
+from pcapstall.pipeline.paper import Paper
 
 JOBS_MAX: Final = 8
 """Of many more, each would only read what another one follows."""
@@ -73,24 +74,6 @@ def warn_redone(failure: Failure, number: int, processes: int, instead: str) -> 
     said = f"process {number} of {processes} {failure.why}; the first one {instead}"
     plain = ShareHeld if failure.held else ShareRedone
     warnings.warn(WorkerFault(said, failure.trace) if failure.trace else plain(said), stacklevel=1)
-
-
-class Paper:
-    """What `pickle` writes upon: large pieces come here as they are."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-
-    def write(self, told: bytes) -> None:
-        """All of it."""
-        view = memoryview(told)
-        while view:
-            view = view[os.write(self._fd, view) :]
-
-    def clear(self) -> None:
-        """Nothing was written."""
-        os.ftruncate(self._fd, 0)
-        os.lseek(self._fd, 0, os.SEEK_SET)
 
 
 class Forked:

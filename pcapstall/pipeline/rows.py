@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from pcapstall.flows.flow import Flow
-from pcapstall.pipeline.forked import Failure, Forked, Paper, end_with, start, warn_redone
+from pcapstall.pipeline.forked import Failure, Forked, end_with, start, warn_redone
+from pcapstall.pipeline.paper import Paper
 from pcapstall.report.model import FlowReport
 
 BLOCK: Final = 16_384

@@ -4,8 +4,10 @@ Made where the share was followed, in another process or on another host. Nothin
 """
 
 import copyreg
+import sys
 from array import array
 from collections.abc import Callable, Sequence
+from pickle import PickleBuffer
 from typing import NamedTuple
 
 from pcapstall.capture.captures import Captures
@@ -23,8 +25,8 @@ from pcapstall.pipeline.share_collect import ShareCollector
 from pcapstall.pipeline.tally import LengthTally
 
 
-def _reduce_lengths(lengths: Lengths) -> tuple[Callable[[bytes], Lengths], tuple[bytes]]:
-    return unpacked, (lengths.packed(),)
+def _reduce_lengths(lengths: Lengths) -> tuple[Callable[..., Lengths], tuple[PickleBuffer, str]]:
+    return unpacked, (PickleBuffer(lengths.packed()), sys.byteorder)
 
 
 make_packable(LengthTally)

@@ -6,7 +6,6 @@ files anew.
 """
 
 import os
-import pickle
 import select
 from collections.abc import Sequence
 from importlib import import_module
@@ -17,7 +16,8 @@ from pcapstall.capture.gate import Board, Gate
 from pcapstall.capture.opening import is_url
 from pcapstall.capture.source import Stop
 from pcapstall.core.garbage import without_garbage
-from pcapstall.pipeline.forked import LOOK_S, Failure, Forked, Paper, end_with, start, warn_redone
+from pcapstall.pipeline.forked import LOOK_S, Failure, Forked, end_with, start, warn_redone
+from pcapstall.pipeline.paper import Paper, heard, tell
 from pcapstall.pipeline.scan import Listener, Scan
 from pcapstall.pipeline.share_result import ShareResult, packed
 from pcapstall.pipeline.shares import Wanted, follow_share
@@ -110,7 +110,7 @@ class Workers:
         if isinstance(said, Failure):
             return said
         with said:
-            told: ShareResult = pickle.loads(said)
+            told: ShareResult = heard(said)
         return told
 
     def _follow_here(self, index: int, stop: Stop) -> ShareResult:
@@ -152,7 +152,7 @@ def _work(paths: list[str], wanted: Wanted, index: int, board: Board, parent: in
     with without_garbage():
         result, _ = follow_share(captures, wanted, index, orphan)
         board.note_done(index)
-        pickle.dump(packed(result), paper, pickle.HIGHEST_PROTOCOL)
+        tell(packed(result), paper)
 
 
 class Reading:

@@ -1,3 +1,6 @@
+import sys
+from array import array
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +33,14 @@ def test_what_was_packed_comes_out(things):
 
 @given(NUMBERS, NUMBERS)
 def test_lengths_come_out_and_take_more(values, more):
-    lengths = unpacked(Lengths(values).packed())
+    lengths = unpacked(bytes(Lengths(values).packed()), sys.byteorder)
     lengths.absorb(Lengths(more))
     assert lengths.values() == values + more
+
+
+@given(NUMBERS)
+def test_lengths_come_out_on_a_machine_of_the_other_byte_order(values):
+    swapped = array("q", Lengths(values).packed())
+    swapped.byteswap()
+    other = "big" if sys.byteorder == "little" else "little"
+    assert unpacked(swapped.tobytes(), other).values() == values
