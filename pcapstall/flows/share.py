@@ -28,6 +28,10 @@ class Share:
     def __init__(self, index: i64 = 0, count: i64 = 1) -> None:
         self.index: i64 = index
         self.count: i64 = count
+        self._first: i64 = _begin(index, count)
+        """The numbers of its connections (wire.spread): from this one on,"""
+        self._beyond: i64 = _begin(index + 1, count)
+        """and below this one."""
         self.record: i64 = 0
         """How many records were read, those of other shares' flows too."""
         self.phase: i64 = RECORD
@@ -48,7 +52,7 @@ class Share:
 
     def is_own(self, spread: i64) -> bool:
         """Whether a connection of that number (wire.spread) belongs to this share."""
-        return (spread * self.count) >> SPREAD_BITS == self.index
+        return self._first <= spread < self._beyond
 
     def open(self) -> i64:
         """A flow is opened; its id, which grows like that of a single table."""
@@ -89,3 +93,8 @@ class Share:
 def phase_of(moment: i64) -> i64:
     """The phase of a `Share.moment`."""
     return moment % _PHASES
+
+
+def _begin(index: i64, count: i64) -> i64:
+    """The first number of a share."""
+    return ((index << SPREAD_BITS) + count - 1) // count

@@ -140,7 +140,9 @@ class Scan:
         before_ns: i64
         latest_ns: i64 = self._latest_ns
         until_expiry: i64 = self._until_expiry
-        is_shared: bool = table.share.count > 1
+        share = table.share
+        is_shared: bool = share.count > 1
+        spread: i64 = NOT_PLAIN
         outcome: i64
         while True:
             ts_ns: i64 = cursor.ts_ns
@@ -151,14 +153,19 @@ class Scan:
             if ts_ns > latest_ns:
                 latest_ns = ts_ns
                 self._latest_ns = ts_ns
-            segment.ts_ns = ts_ns
-            segment.ref = cursor.ref
-            segment.interface = cursor.interface
             if is_shared:
-                table.share.record = self._records + EXPIRE_EVERY - until_expiry + 1
-                outcome = self._decode_own(cursor)
+                spread = glance(cursor.buf, cursor.start, cursor.caplen, cursor.linktype)
+            if spread != NOT_PLAIN and not share.is_own(spread):
+                outcome = FOREIGN
             else:
+                segment.ts_ns = ts_ns
+                segment.ref = cursor.ref
+                segment.interface = cursor.interface
                 outcome = decoder.decode(cursor.buf, cursor.start, cursor.caplen, cursor.origlen, cursor.linktype)
+                if is_shared:
+                    share.record = self._records + EXPIRE_EVERY - until_expiry + 1
+                    if spread == NOT_PLAIN:
+                        outcome = self._own(outcome, ts_ns, cursor.ref)
             if outcome == TCP:
                 counts.tcp += 1
                 if segment.link_interface >= 0:
@@ -180,6 +187,8 @@ class Scan:
             if until_expiry == 0:
                 until_expiry = EXPIRE_EVERY
                 self._records += EXPIRE_EVERY
+                if is_shared:
+                    share.record = self._records
                 # A single stamp may be wrong, so the capture's time is what two records have reached.
                 if before_ns > ts_ns:
                     before_ns = ts_ns
@@ -190,28 +199,24 @@ class Scan:
         self._last_ns = last_ns
         self._latest_ns = latest_ns
         self._until_expiry = until_expiry
+        if is_shared:
+            share.record = self._records + EXPIRE_EVERY - until_expiry
 
-    def _decode_own(self, cursor: FileCursor) -> i64:
-        """Decode a record that may hold a segment of this share's flows; `FOREIGN` for any other.
+    def _own(self, outcome: i64, ts_ns: i64, ref: i64) -> i64:
+        """``outcome`` of decoding a record whose share could not be told at a glance; `FOREIGN` if it is not this one.
 
         What is no plain TCP is decoded by all: any of them may have the flow that an ICMP error is about, or need the
         fragment. If it holds no segment, the first share counts it.
         """
         decoder = self._decoder
         share = self._table.share
-        spread: i64 = glance(cursor.buf, cursor.start, cursor.caplen, cursor.linktype)
-        if spread != NOT_PLAIN and not share.is_own(spread):
-            return FOREIGN
-        outcome: i64 = decoder.decode(cursor.buf, cursor.start, cursor.caplen, cursor.origlen, cursor.linktype)
-        if spread != NOT_PLAIN:
-            return outcome
         if outcome == TCP:
             if not share.is_own(spread_of(decoder.segment)):
                 return FOREIGN
         elif share.index != 0:
             quote = decoder.icmp
             if quote is not None:
-                self._table.icmp(quote, cursor.ts_ns, cursor.ref)
+                self._table.icmp(quote, ts_ns, ref)
             return FOREIGN
         return outcome
 

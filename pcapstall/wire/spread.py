@@ -6,7 +6,7 @@ is counted or kept here.
 
 from typing import Final
 
-from librt.strings import read_i16_be
+from librt.strings import read_i16_be, read_i64_be
 from mypy_extensions import i64
 
 from pcapstall.wire.link import LINKTYPE_ETHERNET, LINKTYPE_LINUX_SLL, LINKTYPE_LINUX_SLL2, LINKTYPE_RAW
@@ -68,30 +68,43 @@ def glance(buf: bytes, start: i64, caplen: i64, linktype: i64) -> i64:
         return NOT_PLAIN
     if at + 40 > end:
         return NOT_PLAIN
-    tcp: i64
-    packet_end: i64
     if proto == ETHERTYPE_IPV4:
-        tcp = at + 20
-        packet_end = at + (i64(read_i16_be(buf, at + 2)) & 0xFFFF)
-        if buf[at] != 0x45 or buf[at + 9] != IPPROTO_TCP or i64(read_i16_be(buf, at + 6)) & 0x3FFF != 0:
+        # Word by word, since this is all that is looked at of most records (RFC 791 section 3.1, RFC 9293 section 3.1).
+        word: i64 = read_i64_be(buf, at)
+        if (word >> 56) & 0xFF != 0x45 or word & 0x3FFF != 0:  # the end: more fragments, and the fragment's offset
             return NOT_PLAIN
-        at += 14
-        if tcp + ((i64(buf[tcp + 12]) >> 4) << 2) > packet_end or i64(buf[tcp + 12]) < 0x50:
+        tcp_len: i64 = ((word >> 32) & 0xFFFF) - 20
+        word = read_i64_be(buf, at + 8)
+        if (word >> 48) & 0xFF != IPPROTO_TCP:
             return NOT_PLAIN
-        return _spread(buf, at, at + 4, tcp)
+        both: i64 = word & 0xFFFF
+        word = read_i64_be(buf, at + 16)
+        both += ((word >> 32) & 0xFFFF) + ((word >> 16) & 0xFFFF) + (word & 0xFFFF)
+        if not _has_header(buf, at + 32, tcp_len):
+            return NOT_PLAIN
+        return _mixed(both)
     if proto != ETHERTYPE_IPV6 or at + 60 > end:
         return NOT_PLAIN
-    tcp = at + 40
-    packet_end = tcp + (i64(read_i16_be(buf, at + 4)) & 0xFFFF)
     if i64(buf[at]) >> 4 != 6 or buf[at + 6] != IPPROTO_TCP:
         return NOT_PLAIN
-    if tcp + ((i64(buf[tcp + 12]) >> 4) << 2) > packet_end or i64(buf[tcp + 12]) < 0x50:
+    if not _has_header(buf, at + 52, i64(read_i16_be(buf, at + 4)) & 0xFFFF):
         return NOT_PLAIN
-    return _spread(buf, at + 22, at + 38, tcp)
+    return _spread(buf, at + 22, at + 38, at + 40)
+
+
+def _has_header(buf: bytes, offset: i64, tcp_len: i64) -> bool:
+    """Whether the decoder finds no fault with the length of a TCP header, of which ``buf[offset]`` tells."""
+    header_len: i64 = (i64(read_i16_be(buf, offset)) >> 10) & 0x3C
+    return 20 <= header_len <= tcp_len
 
 
 def _spread(buf: bytes, source: i64, destination: i64, ports: i64) -> i64:
     """From the last two bytes of both addresses and from the ports, whichever is whose."""
     both: i64 = (i64(read_i16_be(buf, source)) & 0xFFFF) + (i64(read_i16_be(buf, destination)) & 0xFFFF)
     both += (i64(read_i16_be(buf, ports)) & 0xFFFF) + (i64(read_i16_be(buf, ports + 2)) & 0xFFFF)
+    return _mixed(both)
+
+
+def _mixed(both: i64) -> i64:
+    """Numbers that follow each other, far from each other."""
     return ((both * _MIX) >> 16) & 0xFFFF
