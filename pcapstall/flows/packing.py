@@ -6,12 +6,12 @@ known here.
 
 import copyreg
 from collections.abc import Callable, Iterable
-from itertools import pairwise
 from typing import Any
 
 from pcapstall.flows.flow import NOBODY, Flow, HalfFlow
 from pcapstall.flows.holes import Hole
-from pcapstall.flows.kept import Alert, IcmpError, SegmentNote
+from pcapstall.flows.kept import Alert, IcmpError
+from pcapstall.flows.note_packing import pack_notes, unpack_notes
 from pcapstall.flows.rarities import NONE, NONE_OF_HALF, HalfRarities, Rarities
 from pcapstall.wire.tls_client_hello import ClientHello
 from pcapstall.wire.tls_hello import ServerHello
@@ -39,27 +39,18 @@ def _state(instance: object) -> dict[str, Any]:
 
 
 def _reduce_flow(flow: Flow) -> tuple[object, ...]:
-    """The notes as a list: a chain of them would be as many calls deep as it is long."""
+    """The notes apart: a chain of them would be as many calls deep as it is long."""
     state = _state(flow)
-    notes = flow.notes()
     middle = flow.middle_note
     state.update(first_note=None, middle_note=None, last_note=None)
-    bare = [{**_state(note), "next": None} for note in notes]
-    where = next((at for at, note in enumerate(notes) if note is middle), -1)
-    return _made, (Flow, b"", 0, 0, 0), (state, bare, where), None, None, _set_flow
+    where = next((at for at, note in enumerate(flow.notes()) if note is middle), -1) if middle is not None else -1
+    return _made, (Flow, b"", 0, 0, 0), (state, pack_notes(flow), where), None, None, _set_flow
 
 
-def _set_flow(flow: Flow, packed: tuple[dict[str, Any], list[dict[str, Any]], int]) -> None:
-    state, bare, where = packed
+def _set_flow(flow: Flow, packed: tuple[dict[str, Any], bytes, int]) -> None:
+    state, notes, where = packed
     _set(flow, state)
-    notes = [SegmentNote() for _ in bare]
-    for note, its in zip(notes, bare, strict=True):
-        _set(note, its)
-    for note, following in pairwise(notes):
-        note.next = following
-    if notes:
-        flow.first_note, flow.last_note = notes[0], notes[-1]
-        flow.middle_note = notes[where] if where >= 0 else None
+    unpack_notes(flow, notes, where)
 
 
 def _set(instance: object, state: dict[str, Any]) -> None:
