@@ -95,7 +95,7 @@ def test_whoever_is_slow_makes_fewer_of_them(several: Analysis, alone: str, monk
 
     monkeypatch.setattr(Findings, "row_of", slow_there)
     assert told(several) == alone
-    assert len(there) <= 2 * 4
+    assert len(there) <= 10 + 2  # those that were left, and one that two processes took at once
 
 
 def test_rows_of_healthy_flows_are_made_here(traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
