@@ -77,6 +77,12 @@ _BY_WORDS: Final = (
 """By what is said besides names, where nothing else tells."""
 
 
+_WITHOUT_QUERY: Final = ("ftp", "sftp", "smb", "ssh")
+"""Kinds of URLs of which fsspec takes what follows a question mark for a query all the same."""
+_ANY: Final = "\ue000"
+"""Stands for it meanwhile; a letter that is nobody's."""
+
+
 class _Told:
     """Turns what comes out of a file system that cannot read a file into an InputError."""
 
@@ -108,6 +114,8 @@ def _reason(error: BaseException | None, path: str) -> str:
 
 def _hint(error: BaseException | None, words: str) -> str:
     """What can be done about ``error``, whose message without names is ``words``; empty when nobody knows."""
+    if isinstance(error, PermissionError) and error.__cause__ is not None:
+        return _hint(error.__cause__, words) or _OTHER  # what a library says itself tells more
     told = False
     while error is not None:
         for kind in type(error).__mro__:
@@ -187,7 +195,11 @@ def expand_url(path: str) -> list[str]:
     """The files that a URL with a pattern stands for; the URL itself without one."""
     if not any(letter in path for letter in "*?["):
         return [path]
-    system, pattern = _located(path)
+    if path.partition("://")[0] in _WITHOUT_QUERY:
+        system, pattern = _located(path.replace("?", _ANY))
+        pattern = pattern.replace(_ANY, "?")
+    else:
+        system, pattern = _located(path)
     # A name of the file system does not tell the host.
     before = path.removesuffix(pattern) if path.endswith(pattern) else None
     with _Told(path):

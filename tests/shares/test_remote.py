@@ -167,6 +167,9 @@ class TestMemory:
             (socket.gaierror(-2, "Name or service not known"), "is the host's name right?"),
             (library_error("asyncssh.misc", "PermissionDenied", code=14),
              "is the key in ssh-agent, and the user right? ssh://USER@HOST/..."),
+            (caused(PermissionError("no"), library_error("asyncssh.misc", "PermissionDenied", code=14)),
+             "is the key in ssh-agent, and the user right? ssh://USER@HOST/..."),
+            (caused(PermissionError("no"), library_error("asyncssh.misc")), OTHER),
             (library_error("google.api_core.exceptions", "PermissionDenied", code=403), OTHER),
         ],
     )  # fmt: skip
