@@ -8,9 +8,9 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import IO, BinaryIO, Final, TextIO, cast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import IO, Any, BinaryIO, Final, TextIO, cast
 
 import click
 
@@ -103,8 +103,8 @@ def opened(output: str | None) -> Iterator[TextIO]:
         return
     standard = standard_output()
     try:
-        with sigterm_interrupts(), _in_part_until_whole():
-            yield standard
+        with sigterm_interrupts(), ExitStack() as part:
+            yield cast(TextIO, _Noted(standard, lambda: part.enter_context(_in_part_until_whole())))
             standard.flush()
     except BrokenPipeError:
         discard(sys.stdout)
@@ -122,6 +122,33 @@ def opened_for_bytes(output: str) -> Iterator[BinaryIO]:
         return
     with opened(output) as text:
         yield text.buffer
+
+
+class _Noted:
+    """A stream that notes when the first of it is written: before that there is nothing that could be a part."""
+
+    def __init__(self, stream: TextIO, note: Callable[[], object]) -> None:
+        self._stream = stream
+        self._note = note
+
+    def write(self, text: str) -> int:
+        """Write ``text``; from then on the stream does so alone."""
+        self._begin()
+        return self._stream.write(text)
+
+    @property
+    def buffer(self) -> BinaryIO:
+        """For bytes: whoever asks for it writes."""
+        self._begin()
+        return self._stream.buffer
+
+    def _begin(self) -> None:
+        if "write" not in self.__dict__:
+            self._note()
+            self.__dict__["write"] = self._stream.write
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from pcapstall.report.untrusted import shorten
 EXAMPLE_LEN: Final = 60
 """Characters that are told of a line without a stamp."""
 _BEGINNING_LEN: Final = 4096
+_UNASKED: Final = "of their clocks only the lines themselves tell"
 MAX_LINES: Final = 200
 """Lines that a flow's row has; the first ones of them."""
 
@@ -65,16 +66,22 @@ class Logs:
         """
         lives = Lives(flows.all(), straces.known_as() if straces is not None else ())
 
+        asked: list[bool] = []
+
         def read_all() -> None:
             for source in self._sources:
                 self._read(source, lives, straces)
             if straces is not None:
                 self._ask_writers(straces, lives.middle_ns)
+            asked.append(True)
 
         if straces is None or not straces.ended:
             ending(stop, read_all)
         known = {file.path for file, _ in self.read} | {error.path for error in self.unreadable}
         self.stopped = not_read(source.path for source in self._sources if source.path not in known)
+        if straces is not None and not straces.ended and not asked and not self.stopped:
+            waiting = ", ".join(file.path for file, clock in self.read if clock.source != BY_STRACE)
+            self.stopped.append(f"reading was stopped while straces were asked who wrote {waiting}: {_UNASKED}")
         for file, clock in self.read:
             for flow_id, placed in lines_of_flows(file, clock, lives).items():
                 self._lines.setdefault(flow_id, []).extend(placed)

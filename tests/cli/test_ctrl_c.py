@@ -1,5 +1,6 @@
 """Ctrl-C while straces and logs are read: it ends that, at once, and what was read is reported with what is missing."""
 
+import contextlib
 import json
 import os
 import signal
@@ -12,9 +13,10 @@ from typing import Any
 import pytest
 from cli_support import CAPTURES, LOST, PATIENCE_S, wait_for
 
-from pcapstall.cli import compare_command, diff_command, reading, report_command, summary_command
+from pcapstall.cli import compare_command, destination, diff_command, reading, report_command, summary_command
 from pcapstall.cli.main import main
 from pcapstall.pipeline import logs, straces, timeline
+from pcapstall.report import to_table
 
 STALLED = CAPTURES / "stalled-client-hello"
 CAPTURE = str(STALLED / "capture.pcap")
@@ -88,6 +90,20 @@ def test_while_a_log_is_read(capsys: Output, at_call: Callable[[Any, str, int], 
     assert flow["reason"] == "epoll_not_waited"
 
 
+@pytest.mark.parametrize("name", ["keys_of", "clock_by_writes"])
+def test_while_logs_wait_for_their_writers(
+    name: str, capsys: Output, at_call: Callable[[Any, str, int], list[int]]
+) -> None:
+    at_call(logs, name, 1)
+    straces_given, log = GIVEN[:4], str(STALLED / "outbound.log")
+    assert main(["report", CAPTURE, *straces_given, "--log", log, "-f", "json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["warnings"] == [
+        f"reading was stopped while straces were asked who wrote {log}: of their clocks only the lines themselves tell"
+    ]
+    assert len(made["logs"]) == 1
+
+
 def told(capsys: Output, *arguments: str) -> dict[str, Any]:
     assert main(["timeline", CAPTURE, *GIVEN, "--flow", "6", "-f", "json", *arguments]) == 0
     made: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -119,7 +135,7 @@ NOTHING = "pcapstall: ended by Ctrl-C: nothing was written\n"
 
 @pytest.mark.parametrize(
     ("name", "said", "to_file"),
-    [("select", NOTHING, False), ("render", IN_PART, False), ("render", NOTHING, True), ("exit_code", COMPLETE, False)],
+    [("select", NOTHING, False), ("render", NOTHING, False), ("render", NOTHING, True), ("exit_code", COMPLETE, False)],
 )
 def test_after_the_reading_it_says_what_there_is(
     name: str,
@@ -136,7 +152,7 @@ def test_after_the_reading_it_says_what_there_is(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("to_file", "left"), [(False, IN_PART), (True, NOTHING)])
+@pytest.mark.parametrize(("to_file", "left"), [(False, NOTHING), (True, NOTHING)])
 def test_sigterm_while_it_writes_is_told_by_its_name(
     to_file: bool, left: str, tmp_path: Path, capsys: Output, at_call: Callable[..., list[int]]
 ) -> None:
@@ -161,7 +177,7 @@ def test_other_commands_do_so_too(
 ) -> None:
     at_call(command, name, 1)
     assert main(arguments) == 130
-    assert capsys.readouterr().err == IN_PART
+    assert capsys.readouterr().err == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -237,3 +253,23 @@ def test_one_ctrl_c_ends_a_long_strace(tmp_path: Path) -> None:
     assert (process.returncode, stderr) == (0, b"")
     assert b"1 of 11 flows stalled" in stdout
     assert f"reading was stopped: nothing of {long} is in this report".encode() in stdout
+
+
+def test_before_the_first_line_nothing_is_a_part(capsys: pytest.CaptureFixture[str]) -> None:
+    for lines, left in ((0, NOTHING), (1, IN_PART), (2, IN_PART)):
+        destination.forget()
+        with contextlib.suppress(KeyboardInterrupt), destination.opened(None) as out:
+            for _ in range(lines):
+                out.write("10.0.0.1\n")
+                out.flush()
+            raise KeyboardInterrupt
+        assert capsys.readouterr().out == "10.0.0.1\n" * lines
+        assert f"pcapstall: ended by Ctrl-C: {destination.what_there_is()}\n" == left
+
+
+def test_while_a_table_is_written(capsys: Output, at_call: Callable[[Any, str, int], list[int]]) -> None:
+    at_call(to_table, "table_lines", 1)
+    assert main(["report", CAPTURE]) == 130
+    shown = capsys.readouterr()
+    assert shown.out.startswith("1 of 11 flows stalled")
+    assert shown.err == IN_PART
