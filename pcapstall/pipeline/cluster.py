@@ -6,6 +6,7 @@ one do it over, and the result is the same. Dask is an extra of the package.
 
 import asyncio
 import os
+import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext, suppress
@@ -65,14 +66,14 @@ def _import_dask(stop: Stop) -> None:
         raise UsageError(f"--engine dask needs Dask: {INSTALL}") from error
 
 
-def _task(paths: list[str], wanted: Wanted, index: int, version: str) -> Told:
-    """What a worker of the cluster does."""
+def _task(paths: list[str], wanted: Wanted, index: int, version: str) -> bytes:
+    """What a worker of the cluster does; a pickled `Told`, for Dask's own pickling takes another protocol."""
     if version != pcapstall.__version__:
         raise ClusterError(f"the cluster's pcapstall is {pcapstall.__version__}, and this one {version}")
     captures = open_captures(paths)
     try:
         with without_garbage():
-            return follow_and_tell(captures, wanted, index)
+            return pickle.dumps(follow_and_tell(captures, wanted, index), pickle.HIGHEST_PROTOCOL)
     finally:
         captures.close()
 
@@ -84,7 +85,7 @@ def _asked(address: str, tasks: Callable[[int], list[tuple[Any, ...]]], stop: St
     """
     asking: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
 
-    async def asked() -> list[Told]:
+    async def asked() -> list[bytes]:
         asking.append((asyncio.get_running_loop(), asyncio.current_task()))
         return await ask(address, tasks)
 
@@ -102,4 +103,4 @@ def _asked(address: str, tasks: Callable[[int], list[tuple[Any, ...]]], stop: St
                     with suppress(RuntimeError):  # the loop has just come to its end
                         loop.call_soon_threadsafe(task.cancel)
             wait([told], _CLOSE_S)
-    return told.result()
+    return [pickle.loads(said) for said in told.result()]
