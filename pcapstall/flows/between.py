@@ -22,11 +22,7 @@ class Readers:
 
     def attach(self, half: HalfFlow, offset: i64) -> TlsReader:
         """TLS begins at ``offset``: a reader of it, to be put down again."""
-        half.phase = READING
-        half.speaks_as_client = half is not hello_receiver(half.flow)
-        half.record_end = offset
-        half.watch_offset = offset
-        half.reader = None
+        begin(half, offset)
         reader = self._resumed(half)
         reader.state = START
         return reader
@@ -77,6 +73,15 @@ class Readers:
             half.reader = reader
             self._shared = TlsReader(False, 0)
         return False
+
+
+def begin(half: HalfFlow, offset: i64) -> None:
+    """TLS begins at ``offset``, with a record's header or what may be one."""
+    half.phase = READING
+    half.speaks_as_client = half is not hello_receiver(half.flow)
+    half.record_end = offset
+    half.watch_offset = offset
+    half.reader = None
 
 
 def wanted_offset(half: HalfFlow) -> i64:

@@ -26,7 +26,8 @@ _RECORD_HEADER_LEN: Final = 5
 
 def looks_like_record(buf: bytes, at: i64) -> bool:
     """Content type 20 to 23 and major version 3 (RFC 8446 section 5.1)."""
-    return 20 <= buf[at] <= 23 and buf[at + 1] == 3 and buf[at + 2] <= 4
+    first: i64 = i64(buf[at])
+    return first >= 20 and first <= 23 and i64(buf[at + 1]) == 3 and i64(buf[at + 2]) <= 4
 
 
 def find_tls(half: HalfFlow, head: StreamHead) -> i64:

@@ -6,7 +6,7 @@ passed over. What the things that a reader finds mean to the connection is in th
 
 from mypy_extensions import i64
 
-from pcapstall.flows.between import Readers, wanted_offset
+from pcapstall.flows.between import Readers, begin, wanted_offset
 from pcapstall.flows.fast_open import reject_syn_payload
 from pcapstall.flows.flow import FLAG_NOT_TLS, IGNORED, NEVER, READING, SEEKING, Flow, HalfFlow
 from pcapstall.flows.head import HELD_MAX, LATER_MAX, Arrival, Held, StreamHead
@@ -15,10 +15,11 @@ from pcapstall.flows.pending import count_unread, leave_unread, release_head, st
 from pcapstall.flows.roles import data_tells_nothing, hello_receiver
 from pcapstall.flows.seek import PREFIX_MAX, find_tls, looks_like_record, note_talk
 from pcapstall.flows.tls_events import TlsEvents
+from pcapstall.flows.whole import read_records
 from pcapstall.wire.preamble import NEED_MORE, NOT_TLS
 from pcapstall.wire.segment import Segment
 from pcapstall.wire.tls_reader import APP_DATA, TlsReader
-from pcapstall.wire.tls_skim import behind_data, skim
+from pcapstall.wire.tls_skim import skim
 
 
 class TlsStreams:
@@ -32,39 +33,37 @@ class TlsStreams:
 
     def payload(self, half: HalfFlow, segment: Segment, offset: i64, acked: i64) -> None:
         """New payload of ``half`` at stream offset ``offset``, in a segment that acknowledges ``acked``."""
+        buf = segment.buf
         start: i64 = segment.payload_offset
         end: i64 = start + segment.captured_len
         missing_len: i64 = segment.payload_len - segment.captured_len
-        head = half.head
-        wanted: i64 = wanted_offset(half)
-        reads: bool = half.phase == READING
-        if reads and half.flow.settled and half.reader is None and head is None and missing_len == 0:
-            if offset <= wanted and data_tells_nothing(half):
-                at: i64 = behind_data(segment.buf, start + (wanted - offset), end)
-                if at >= 0:
-                    half.record_end = offset + (at - start)
-                    half.watch_offset = half.record_end
-                    return
         arrival = self._now
         arrival.offset, arrival.ack_offset = offset, acked
         arrival.ns, arrival.ref = segment.ts_ns, segment.ref
-        if reads:
-            if offset > wanted or (head is not None and len(head.held) > 0):
-                self._hold(half, Held(arrival.copy(), segment.buf[start:end], missing_len))
+        head = half.head
+        if half.phase != READING and head is None and offset <= 0 and end - start >= 3:
+            if looks_like_record(buf, start):
+                # The ordinary flow: TLS from the first byte on, nothing is kept.
+                begin(half, offset)
+        if half.phase == READING:
+            if head is None and half.reader is None and missing_len == 0 and offset <= half.record_end:
+                start = read_records(self.events, half, buf, start, end, arrival)
+                if start >= end:
+                    return
+                arrival.offset = half.record_end
+            elif offset > wanted_offset(half) or (head is not None and len(head.held) > 0):
+                self._hold(half, Held(arrival.copy(), buf[start:end], missing_len))
                 return
-            self._read(half, self._readers.of(half), segment.buf, start, end, arrival, missing_len)
-        elif head is None and offset <= 0 and end - start >= 3 and looks_like_record(segment.buf, start):
-            # The ordinary flow: TLS from the first byte on, nothing is kept.
-            self._read(half, self._readers.attach(half, offset), segment.buf, start, end, arrival, missing_len)
+            self._read(half, self._readers.of(half), buf, start, end, arrival, missing_len)
         else:
             if head is None:
                 half.head = head = StreamHead()
                 if offset < 0:
                     head.read_offset = head.prefix_offset = offset
             if offset > head.read_offset or len(head.held) > 0:
-                self._hold(half, Held(arrival.copy(), segment.buf[start:end], missing_len))
+                self._hold(half, Held(arrival.copy(), buf[start:end], missing_len))
                 return
-            self._seek(half, head, segment.buf, start, end, arrival, missing_len)
+            self._seek(half, head, buf, start, end, arrival, missing_len)
         if half.head is not None or half.reader is not None:
             self._watch(half)
 

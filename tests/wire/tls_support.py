@@ -20,6 +20,7 @@ class Found:
     kind: int
     type: int
     first: int
+    start: int
     last: int
     length: int
     level: int
@@ -33,6 +34,7 @@ def copy_event(event: TlsEvent) -> Found:
         event.kind,
         event.type,
         event.first_offset,
+        event.start_offset,
         event.last_offset,
         event.length,
         event.level,
