@@ -193,7 +193,7 @@ class Flow(WithRarities):
         self.hello_shapes: HelloShapes | None = None
         """Of the hellos that were read before this one; as long as it is not read."""
         self.hello_place: i64 = 0
-        """Where it waits for that."""
+        """Where it waits for that, and its length."""
         self._client_hello: ClientHello | None = None
         self.server_hello: ServerHello | None = None
         self.server_hello_end: i64 = NEVER

@@ -113,6 +113,8 @@ class Limits:
     def __init__(self, slow_ns: i64, max_flows: i64 = MAX_FLOWS, shares: i64 = 1) -> None:
         self.slow_ns: i64 = slow_ns
         """A handshake with an interval this long keeps its notes."""
+        self.shares: i64 = shares
+        """How many tables have the bounds on memory in common."""
         self.max_flows: i64 = max_flows
         """Flows that are followed at once."""
         self.closed_early: i64 = 0

@@ -62,7 +62,7 @@ class TlsEvents:
 
     def __init__(self, limits: Limits) -> None:
         self._limits: Limits = limits
-        self.hellos: UnreadHellos = UnreadHellos()
+        self.hellos: UnreadHellos = UnreadHellos(limits.shares)
         self._server_hellos: ServerHellos = ServerHellos()
         self.event: TlsEvent = TlsEvent()
         """The readers fill this one."""
