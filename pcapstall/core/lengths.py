@@ -10,10 +10,23 @@ from collections.abc import Iterable
 from typing import Final
 
 from librt.vecs import append, extend, vec
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 _PARTS_MAX: Final = 64
 """Divisions before everything is sorted after all: twice as many as any lengths need that nobody has arranged."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Column:
+    """Lengths that somebody else holds in another form, until they are asked for."""
+
+    def __init__(self, count: i64) -> None:
+        self.count: i64 = count
+        """How many they are."""
+
+    def write(self, values: vec[i64], start: i64) -> None:
+        """Put them at ``values[start]`` and behind it."""
+        raise NotImplementedError
 
 
 class Lengths:
@@ -21,6 +34,10 @@ class Lengths:
 
     def __init__(self, values: Iterable[int] = ()) -> None:
         self._values: vec[i64] = vec[i64](values)
+        self._columns: list[Column] = []
+        """More of them."""
+        self._in_columns: i64 = 0
+        """How many these are."""
 
     def append(self, length: i64) -> None:
         """One more."""
@@ -29,20 +46,31 @@ class Lengths:
     def absorb(self, other: "Lengths") -> None:
         """All of ``other``'s as well."""
         self._values = extend(self._values, other._values)
+        for column in other._columns:
+            self.absorb_column(column)
+
+    def absorb_column(self, column: Column) -> None:
+        """All in ``column`` as well."""
+        if column.count > 0:
+            self._columns.append(column)
+            self._in_columns += column.count
 
     def packed(self) -> memoryview:
         """All of them as they lie in memory, in eight bytes each; `unpacked` is the inverse."""
+        self._write_columns()
         return memoryview(self._values)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._values) + self._in_columns
 
     def values(self) -> list[int]:
         """All of them."""
+        self._write_columns()
         return list(self._values)
 
     def longest(self) -> int:
         """The longest; there must be one."""
+        self._write_columns()
         values = self._values
         found: i64 = values[0]
         for value in values:
@@ -55,6 +83,7 @@ class Lengths:
 
         IndexError when there is no such place.
         """
+        self._write_columns()
         values = self._values
         if rank < 1 or rank > len(values):
             raise IndexError(f"no rank {rank} among {len(values)} lengths")
@@ -89,6 +118,27 @@ class Lengths:
             else:
                 break
         return values[wanted]
+
+    def _write_columns(self) -> None:
+        """Somebody asks for the values."""
+        if self._in_columns == 0:
+            return
+        start: i64 = len(self._values)
+        end: i64 = start + self._in_columns
+        values = append(self._values, 0)
+        while len(values) < end:
+            # Not one by one: what stands in them does not matter.
+            left: i64 = end - len(values)
+            if left < len(values):
+                values = extend(values, values[:left])
+            else:
+                values = extend(values, values)
+        for column in self._columns:
+            column.write(values, start)
+            start += column.count
+        self._values = values
+        self._columns = []
+        self._in_columns = 0
 
 
 def unpacked(packed: bytes | bytearray | memoryview, byteorder: str) -> Lengths:

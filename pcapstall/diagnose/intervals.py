@@ -9,6 +9,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.diagnose.endings import prohibited_ns
+from pcapstall.diagnose.interval_lengths import IntervalLengths
 from pcapstall.diagnose.lengths import ABSENT, between, earliest
 from pcapstall.diagnose.sight import (
     answers_otherwise,
@@ -31,7 +32,6 @@ from pcapstall.diagnose.thresholds import (
     NAMES,
     NONE,
     SH_CFIN,
-    STALL_NAMES,
     SYN_SYNACK,
     SYNACK_ACK,
     Thresholds,
@@ -50,40 +50,11 @@ FIRST_RETRY_NS: Final = 1_100_000_000
 """A SYN is repeated after 1 s (RFC 6298 section 2), then after twice the time each, give or take a little."""
 
 
-class Intervals:
-    """The intervals of the flow that was measured last, in nanoseconds; `ABSENT` for what is not there.
-
-    An ``open_`` one began and was not seen to end: it is as long as it had become when the connection was closed, or
-    the flow or the capture ended.
-    """
+class Intervals(IntervalLengths):
+    """Measures one flow after the other, and finds what stalled in the one that was measured last."""
 
     def __init__(self) -> None:
-        self.syn_synack: i64 = ABSENT
-        self.synack_ack: i64 = ABSENT
-        self.ack_ch: i64 = ABSENT
-        self.ch_span: i64 = ABSENT
-        self.ch_ack: i64 = ABSENT
-        self.ch_sh: i64 = ABSENT
-        self.hrr_ch2: i64 = ABSENT
-        self.ch2_sh: i64 = ABSENT
-        self.sh_cfin: i64 = ABSENT
-        self.ch_fin: i64 = ABSENT
-        self.ch_close: i64 = ABSENT
-        self.ack_close: i64 = ABSENT
-        self.open_syn_synack: i64 = ABSENT
-        self.open_synack_ack: i64 = ABSENT
-        self.open_ack_ch: i64 = ABSENT
-        self.open_ch_span: i64 = ABSENT
-        self.open_ch_ack: i64 = ABSENT
-        self.open_ch_sh: i64 = ABSENT
-        self.open_hrr_ch2: i64 = ABSENT
-        self.open_ch2_sh: i64 = ABSENT
-        self.open_sh_cfin: i64 = ABSENT
-        self.one_sided: bool = False
-        """Only one direction is in the capture, though the other was there."""
-        self.cut_by_capture: bool = False
-        """The open ones ended with the capture: they may have gone on."""
-        self.has_open: bool = False
+        super().__init__()
         self.stalled: i64 = NONE
         """Position in `NAMES`, set by `judge`."""
         self.stalled_ns: i64 = ABSENT
@@ -103,6 +74,8 @@ class Intervals:
     def judge(self, thresholds: Thresholds, rtt_ns: i64) -> bool:
         """Find what stalled: the longest interval over its threshold. ``rtt_ns``: the smallest round trip known."""
         self.calm()
+        if 0 <= self.handshake_bits <= thresholds.least_ns:
+            return False
         self._consider(SYN_SYNACK, self.syn_synack, self.open_syn_synack, thresholds.syn_synack)
         self._consider(SYNACK_ACK, self.synack_ack, self.open_synack_ack, thresholds.synack_ack)
         self._consider(ACK_CH, self.ack_ch, self.open_ack_ch, thresholds.ack_ch)
@@ -130,23 +103,6 @@ class Intervals:
         self.stalled = NONE
         self.stalled_ns = ABSENT
         self.stalled_is_open = False
-
-    def closed(self) -> dict[str, int | None]:
-        """The closed ones by name, all of `NAMES`; None for what is not there."""
-        lengths: dict[str, int | None] = {}
-        for name in NAMES:
-            ns: int = getattr(self, name)
-            lengths[name] = None if ns == ABSENT else ns
-        return lengths
-
-    def open(self) -> dict[str, int]:
-        """The open ones by name."""
-        lengths: dict[str, int] = {}
-        for name in STALL_NAMES:
-            ns: int = getattr(self, "open_" + name)
-            if ns != ABSENT:
-                lengths[name] = ns
-        return lengths
 
     def stalled_name(self) -> str | None:
         """The name of what stalled."""
@@ -206,6 +162,7 @@ class Intervals:
                 self.ack_close = close_ns - flow.ack_ns
         if self.ack_ch == ABSENT and flow.ack_ref != 0 and flow.partial_hello_ref != 0 and partial_has_first(flow):
             self.ack_ch = flow.partial_hello_ns - flow.ack_ns
+        self.combine()
 
     def _measure_open(self, flow: Flow, close_ns: i64, capture_end_ns: i64) -> None:
         self.open_syn_synack = ABSENT

@@ -114,6 +114,18 @@ class Outcome:
         self.near_capture_end = intervals.has_open and intervals.cut_by_capture
         self.failed = self._failed()
 
+    def judge_for_count(self, flow: Flow, intervals: Intervals) -> bool:
+        """`judge` as far as who counts flows must know: ``tcp``, ``tls`` and ``failed``, and nothing else of flows that
+        went as nearly all do: both sides sent application data, or the server did to a client that had finished its
+        handshake and stayed. Returns whether it is one of these."""
+        if flow.ack_ref == 0 or not _went_well(flow, flow.client(), flow.server()):
+            self.judge(flow, intervals)
+            return False
+        self.tcp = CONNECTED
+        self.tls = ESTABLISHED
+        self.failed = False
+        return True
+
     def look_for_early_data(self, flow: Flow) -> None:
         """Complete the judgement of ``flow`` with what only a look into its ClientHello tells."""
         hello = flow.client_hello
@@ -264,3 +276,14 @@ class Outcome:
         ):
             return PROBE
         return CLOSED_BEFORE_CLIENT_HELLO
+
+
+def _went_well(flow: Flow, client: HalfFlow, server: HalfFlow) -> bool:
+    """What `is_established` and `leaves_at_once` say of nearly all flows; False where they have to be asked."""
+    if server.app_data_ref == 0:
+        return False
+    if client.app_data_ref != 0:
+        return True
+    if flow.client_finished_ref == 0 or client.rst_ref != 0:
+        return False
+    return client.fin_ref == 0 or client.fin_ns >= server.app_data_ns

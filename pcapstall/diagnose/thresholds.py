@@ -60,6 +60,8 @@ class Thresholds:
         self.hrr_ch2: i64 = default
         self.ch2_sh: i64 = default
         self.sh_cfin: i64 = default
+        self.least_ns: i64 = self.least()
+        """The smallest of them, for whoever asks for each flow."""
 
     def least(self) -> i64:
         """The smallest of them: a flow that has nothing as long has not stalled."""
@@ -85,4 +87,5 @@ def make_thresholds(lengths: dict[str, int]) -> Thresholds:
     thresholds = Thresholds(default, default)
     for name in STALL_NAMES:
         setattr(thresholds, name, lengths.get(name, default))
+    thresholds.least_ns = thresholds.least()
     return thresholds

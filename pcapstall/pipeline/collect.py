@@ -86,8 +86,13 @@ class Collector(FlowSink):
         """Whether the flow stalled or failed, or may turn out to have."""
         intervals = self.intervals
         outcome = self.outcome
-        intervals.measure(flow, self.watched(flow))
-        outcome.judge(flow, intervals)
+        watched_ns: i64 = 0
+        if flow.client_finished_ref == 0:
+            # Else nothing is open.
+            watched_ns = self.watched(flow)
+        intervals.measure(flow, watched_ns)
+        if outcome.judge_for_count(flow, intervals):
+            return intervals.judge(self.thresholds, 0)
         if outcome.failed or (outcome.tcp != CONNECTED and outcome.tcp != SEEN_MIDWAY):
             return True
         return can_stall(outcome) and intervals.judge(self.thresholds, 0)

@@ -20,6 +20,8 @@ from pcapstall.flows.flow import Flow
 from pcapstall.flows.packing import make_packable
 from pcapstall.flows.share import Share
 from pcapstall.flows.table import FlowTable
+from pcapstall.pipeline import ordinary
+from pcapstall.pipeline.ordinary import OrdinaryLengths
 from pcapstall.pipeline.scan import Scan
 from pcapstall.pipeline.share_collect import ShareCollector
 from pcapstall.pipeline.tally import LengthTally
@@ -29,8 +31,13 @@ def _reduce_lengths(lengths: Lengths) -> tuple[Callable[..., Lengths], tuple[Pic
     return unpacked, (PickleBuffer(lengths.packed()), sys.byteorder)
 
 
+def _reduce_ordinary(lengths: OrdinaryLengths) -> tuple[Callable[[list[bytes]], OrdinaryLengths], tuple[list[bytes]]]:
+    return ordinary.unpacked, (lengths.pieces(),)
+
+
 make_packable(LengthTally)
 copyreg.pickle(Lengths, _reduce_lengths)
+copyreg.pickle(OrdinaryLengths, _reduce_ordinary)
 
 Reading = tuple[str, int, int | None, int | None, int]
 """Of a file: path, packets, first and last stamp, how many warnings."""
@@ -82,7 +89,7 @@ def result_of(captures: Captures, scan: Scan, table: FlowTable, collector: Share
     """What came of the share that ``table`` has followed to its end."""
     limits, share = table.limits, table.share
     for tally in (collector.counted, collector.beyond):
-        tally.flush()
+        tally.flush_outcomes()
     return ShareResult(
         number=int(share.index),
         kept=list(zip(collector.moments, collector.kept, strict=True)),

@@ -1,6 +1,7 @@
 """Counts and interval lengths of very many flows, taken down at the speed of the scan.
 
-Compiled, since it sees every flow. A flow leaves 8 bytes for each interval that it had, and nothing else.
+Compiled, since it sees every flow. An ordinary flow leaves a row of lengths, another one 8 bytes for each interval that
+it had, and nothing else.
 `totals.as_tally` hands them to the report and its percentiles.
 """
 
@@ -29,6 +30,7 @@ from pcapstall.diagnose.thresholds import (
     may_end_before,
 )
 from pcapstall.flows.flow import Flow
+from pcapstall.pipeline.ordinary import OrdinaryLengths
 
 
 class LengthTally:
@@ -46,8 +48,10 @@ class LengthTally:
         """Both complete after `flush`."""
         self._established: i64 = 0
         """Flows that ended as most do, on their way into the two."""
+        self.ordinary: OrdinaryLengths = OrdinaryLengths()
+        """Lengths of ordinary handshakes, on their way into ``closed``."""
         self.closed: list[Lengths] = [Lengths() for _ in NAMES]
-        """Lengths by position in `NAMES`."""
+        """Lengths by position in `NAMES`; complete after `flush`."""
         self.open: list[Lengths] = [Lengths() for _ in STALL_NAMES]
         """Those that were not seen to end, by position in `STALL_NAMES`."""
         self.untrusted: list[int] = [0 for _ in NAMES]
@@ -66,6 +70,8 @@ class LengthTally:
             self._established += 1
         else:
             self._count_outcome(outcome.tcp, outcome.tls, 1)
+        if self.ordinary.take(intervals):
+            return
         self._add_closed(flow, intervals)
         if intervals.has_open:
             self._add_open(intervals)
@@ -75,16 +81,26 @@ class LengthTally:
     def add_made_by_capture(self, flow: Flow, intervals: Intervals, outcome: Outcome) -> None:
         """Count ``flow``, whose stall is the capture's own making: how long that was is in no list."""
         which: i64 = intervals.stalled
+        self.flush()
         closed = self.closed[which]
         opened = self.open[which]
         self.closed[which] = Lengths()
         self.open[which] = Lengths()
         self.add(flow, intervals, outcome, True)
+        self.flush()
         self.closed[which] = closed
         self.open[which] = opened
         self.untrusted[which] += 1
 
     def flush(self) -> None:
+        """Complete the outcomes and ``closed``."""
+        self.flush_outcomes()
+        if len(self.ordinary) > 0:
+            ordinary = self.ordinary
+            self.ordinary = OrdinaryLengths()
+            ordinary.add_to(self.closed)
+
+    def flush_outcomes(self) -> None:
         """Complete the outcomes."""
         if self._established > 0:
             self._count_outcome(CONNECTED, ESTABLISHED, self._established)
@@ -92,7 +108,8 @@ class LengthTally:
 
     def absorb(self, other: "LengthTally") -> None:
         """Add what ``other`` has counted."""
-        other.flush()
+        other.flush_outcomes()
+        self.ordinary.absorb(other.ordinary)
         self.flows += other.flows
         self.stalled += other.stalled
         self.failed += other.failed

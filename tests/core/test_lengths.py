@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapstall.core.lengths import Lengths
+from pcapstall.core.lengths import Column, Lengths
 
 NUMBERS = st.lists(st.integers(-(2**62), 2**62) | st.integers(0, 3), min_size=1)
 
@@ -25,6 +25,41 @@ def test_lengths_take_in_others_and_leave_them_as_they_were(parts):
     assert whole.values() == [*(number for part in parts for number in part), 5]
     assert [lengths.values() for lengths in kept] == parts
     assert len(whole) == sum(map(len, parts)) + 1
+
+
+class Held(Column):
+    """Numbers in a list."""
+
+    def __init__(self, numbers):
+        super().__init__(len(numbers))
+        self.numbers = numbers
+
+    def write(self, values, start):
+        for at, number in enumerate(self.numbers, start):
+            values[at] = number
+
+
+@given(st.lists(st.integers(-9, 9)), st.lists(st.lists(st.integers(-9, 9))), st.booleans(), st.data())
+def test_columns_are_read_when_somebody_asks(values, columns, is_handed_on, data):
+    lengths = Lengths(values)
+    for numbers in columns:
+        lengths.absorb_column(Held(numbers))
+        if data.draw(st.booleans()):
+            lengths.append(7)
+            values = [*values, 7]
+    everything = sorted([*values, *(number for numbers in columns for number in numbers)])
+    if is_handed_on:
+        whole = Lengths()
+        whole.absorb(lengths)
+        assert len(whole) == len(everything)
+        lengths = whole
+    assert len(lengths) == len(everything)
+    if everything:
+        assert lengths.longest() == everything[-1]
+        rank = data.draw(st.integers(1, len(everything)))
+        assert lengths.of_rank(rank) == everything[rank - 1]
+    assert sorted(lengths.values()) == everything
+    assert len(lengths) == len(everything)
 
 
 def arranged(count: int) -> list[int]:
