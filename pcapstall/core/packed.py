@@ -1,75 +1,144 @@
-"""Very many small things in two pieces of bytes, for another process: of each a key and some numbers of 64 bits.
+"""Very many small things in few pieces of bytes: of each a key, a kind and some numbers of 64 bits.
 
-Compiled: a list of numbers would hold an object for each of them, and `pickle` would look at every one. What the things
-are is not known here.
+Packed one after the other as they come, so that another process can be told of them as they are, and none of them is an
+object before somebody asks. What the things are is not known here. Compiled, since each flow is one.
 """
 
 from typing import Final, NamedTuple
 
-from librt.strings import BytesWriter, read_i64_le, write_i64_le
-from mypy_extensions import i64
+from librt.strings import BytesWriter, read_i64_le, write_i16_le, write_i64_le
+from mypy_extensions import i16, i64
 
 _NUMBER: Final = 8
+_HEADER: Final = 2
+"""The length of the key, and the kind."""
+_PIECE_SHIFT: Final = 40
+_AT: Final = (1 << 40) - 1
 
 
 class Packed(NamedTuple):
-    """The things, in the order in which they were packed."""
+    """Some of the things, in the order in which they were packed."""
 
     things: int
     """How many there are."""
-    keys: bytes
-    """Each with its length before it, in a byte."""
-    numbers: bytes
-    """Those of one thing after those of another, eight bytes each."""
+    records: bytes
+    """Of each the length of its key, its kind, its key, and its numbers."""
 
 
 class Packer:
-    """Takes one thing after the other: its key, then its numbers."""
+    """The things packed here, one after the other, and those that others have packed."""
 
-    def __init__(self) -> None:
-        self._count: i64 = 0
-        self._keys: BytesWriter = BytesWriter()
-        self._numbers: BytesWriter = BytesWriter()
+    def __init__(self, numbers: i64) -> None:
+        self._size: i64 = numbers * _NUMBER
+        """Of the numbers of each."""
+        self._things: i64 = 0
+        self._pieces: list[Packed] = []
+        self._fresh: BytesWriter = BytesWriter()
+        """Those that are in no piece yet."""
+        self._in_pieces: i64 = 0
 
-    def begin(self, key: bytes) -> None:
-        """The next thing; its key has less than 256 bytes."""
-        self._count += 1
-        self._keys.append(len(key))
-        self._keys.write(key)
+    def __len__(self) -> int:
+        return self._things
+
+    def begin(self, key: bytes, kind: i64) -> None:
+        """The next thing, whose numbers follow; its key has less than 256 bytes, and ``kind`` is below 128."""
+        self._things += 1
+        write_i16_le(self._fresh, i16(len(key) | (kind << 8)))
+        self._fresh.write(key)
 
     def number(self, value: i64) -> None:
         """The next one of its numbers."""
-        write_i64_le(self._numbers, value)
+        write_i64_le(self._fresh, value)
 
-    def packed(self) -> Packed:
-        """All of them."""
-        return Packed(self._count, self._keys.getvalue(), self._numbers.getvalue())
+    def absorb(self, packed: Packed) -> None:
+        """Take in what another one has packed."""
+        self.pieces().append(packed)
+        self._things += packed.things
+        self._in_pieces += packed.things
+
+    def pieces(self) -> list[Packed]:
+        """All of them; there will be more pieces in the list when there are more things."""
+        if self._things > self._in_pieces:
+            self._pieces.append(Packed(self._things - self._in_pieces, self._fresh.getvalue()))
+            self._in_pieces = self._things
+            self._fresh = BytesWriter()
+        return self._pieces
+
+    def without_first(self, count: i64) -> "Packer":
+        """All but the first ``count`` of them."""
+        them = Unpacker(self)
+        while count > 0 and them.next():
+            count -= 1
+        rest = Packer(self._size // _NUMBER)
+        rest.absorb(them.rest())
+        return rest
 
 
 class Unpacker:
-    """Gives them back in the same order: after each `next` as many numbers must be taken as were packed."""
+    """Gives the things back in the order of the pieces, also those that come while it does."""
 
-    def __init__(self, packed: Packed) -> None:
-        self.key: bytes = b""
-        self._keys: bytes = packed.keys
-        self._numbers: bytes = packed.numbers
-        self._key_at: i64 = 0
-        self._number_at: i64 = 0
+    def __init__(self, packer: Packer) -> None:
+        self.kind: i64 = 0
+        """Of the thing that it has moved to."""
+        self._packer: Packer = packer
+        self._piece: i64 = -1
+        self._given: i64 = 0
+        """How many things it has moved to."""
+        self._records: bytes = b""
+        self._at: i64 = 0
+        self._key_len: i64 = 0
+        self._next: i64 = 0
 
     def next(self) -> bool:
-        """Move to the next thing, whose ``key`` is there then; False after the last."""
-        at: i64 = self._key_at
-        keys = self._keys
-        if at == len(keys):
+        """Move to the next thing; False after the last."""
+        if self._next >= len(self._records) and not self._next_piece():
             return False
-        begin: i64 = at + 1
-        end: i64 = begin + i64(keys[at])
-        self.key = keys[begin:end]
-        self._key_at = end
+        self._given += 1
+        self._move(self._next)
         return True
 
-    def number(self) -> i64:
-        """The next one of its numbers; IndexError when there is none."""
-        at: i64 = self._number_at
-        self._number_at = at + _NUMBER
-        return read_i64_le(self._numbers, at)
+    def key(self) -> bytes:
+        """Of the thing that it has moved to."""
+        begin: i64 = self._at + _HEADER
+        return self._records[begin : begin + self._key_len]
+
+    def number(self, which: i64) -> i64:
+        """One of the thing's numbers, which count from 0; IndexError for what is beyond the last piece."""
+        return read_i64_le(self._records, self._at + _HEADER + self._key_len + _NUMBER * which)
+
+    def place(self) -> i64:
+        """Where the thing is, for `go_to`."""
+        return (self._piece << _PIECE_SHIFT) | self._at
+
+    def go_to(self, place: i64) -> None:
+        """Move to a thing that it has moved to before."""
+        self._piece = place >> _PIECE_SHIFT
+        self._records = self._packer.pieces()[self._piece].records
+        self._move(place & _AT)
+
+    def rest(self) -> Packed:
+        """All that come after the one that it has moved to; it moves on to the last of them."""
+        records = [self._records[self._next :]]
+        while self._next_piece():
+            records.append(self._records)
+        self._next = len(self._records)
+        things: i64 = len(self._packer) - self._given
+        self._given += things
+        return Packed(things, b"".join(records))
+
+    def _move(self, at: i64) -> None:
+        self._at = at
+        self._key_len = i64(self._records[at])
+        self.kind = i64(self._records[at + 1])
+        self._next = at + _HEADER + self._key_len + self._packer._size
+
+    def _next_piece(self) -> bool:
+        """Move to where the next piece begins."""
+        pieces = self._packer.pieces()
+        while self._piece + 1 < len(pieces):
+            self._piece += 1
+            self._records = pieces[self._piece].records
+            self._next = 0
+            if len(self._records) > 0:
+                return True
+        return False

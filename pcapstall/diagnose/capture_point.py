@@ -9,9 +9,8 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.core.words import u32_be
 from pcapstall.diagnose.knowledge import Knowledge, client_key
-from pcapstall.diagnose.pairs import Pair
+from pcapstall.diagnose.pairs import Pair, is_one_host
 from pcapstall.flows.flow import Flow
 from pcapstall.wire.tls_reader import NEVER
 
@@ -33,8 +32,6 @@ LOCAL_NS: Final = 50_000
 _SMALL: Final = 4
 """One of the two is a small part of the other when it is at most one part of so many."""
 _VERY_SMALL: Final = 8
-_LOOPBACK: Final = 127
-"""The first byte of an IPv4 address of this host's own."""
 
 
 class PointFinder:
@@ -49,9 +46,12 @@ class PointFinder:
 
     def of_pair(self, hosts: bytes, pair: Pair) -> Point:
         """From the addresses of two hosts and the smallest times of all their handshakes."""
+        return self._of(is_one_host(hosts), pair)
+
+    def _of(self, on_one_host: bool, pair: Pair) -> Point:
         if self._at:
             return self._at, HIGH
-        if _is_one_host(hosts):
+        if on_one_host:
             return LOCAL, HIGH
         if self._loopback_files and pair.file_index in self._loopback_files and not pair.is_slow():
             return LOCAL, HIGH
@@ -73,9 +73,12 @@ class PointFinder:
         counts: dict[str, int] = {}
         last: str = UNKNOWN
         alike: i64 = 0
-        for hosts, pair in self._knowledge.pairs.items():
-            if pair.unshown > 0:
-                point, _ = self.of_pair(hosts, pair)
+        pairs = self._knowledge.pairs
+        pair = Pair()
+        for row in range(i64(len(pairs))):
+            if pairs.unshown(row) > 0:
+                pairs.load(row, pair)
+                point, _ = self._of(pairs.is_one_host(row), pair)
                 if point is not last:
                     if alike > 0:
                         counts[last] = counts.get(last, 0) + alike
@@ -84,7 +87,7 @@ class PointFinder:
                 alike += pair.unshown
         if alike > 0:
             counts[last] = counts.get(last, 0) + alike
-        unknown: i64 = self._knowledge.other_pairs.unshown
+        unknown: i64 = self._knowledge.other_unshown
         if unknown > 0:
             counts[UNKNOWN] = counts.get(UNKNOWN, 0) + unknown
         return counts
@@ -140,13 +143,3 @@ def with_ttls(point: Point, client_ttl: i64, server_ttl: i64) -> Point:
 def is_fresh(ttl: i64) -> bool:
     """Whether it is what hosts send with: a packet that has it was not routed."""
     return ttl == 64 or ttl == 128 or ttl == 255
-
-
-def _is_one_host(hosts: bytes) -> bool:
-    """Whether both addresses are loopback's, or one and the same."""
-    half: i64 = len(hosts) >> 1
-    if half != 4:
-        return hosts[:half] == hosts[half:]
-    client: i64 = u32_be(hosts, 0)
-    server: i64 = u32_be(hosts, 4)
-    return client == server or (client >> 24 == _LOOPBACK and server >> 24 == _LOOPBACK)

@@ -1,4 +1,4 @@
-"""Connections and lives, remembered of every flow by its times; and many of them in few pieces, for another process.
+"""Connections and lives, remembered of every flow by its times; packed, and an object only when somebody asks for it.
 
 Who remembers them, and what they tell, is the business of `knowledge`. Compiled, since it sees every flow.
 """
@@ -7,10 +7,14 @@ from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from pcapstall.core.packed import Packed, Packer, Unpacker
+from pcapstall.core.packed import Packer, Unpacker
 
-_CONNECTED: Final = 1
-_SPEAKS_TLS: Final = 2
+CONNECTED: Final = 1
+SPEAKS_TLS: Final = 2
+CONNECTION_NUMBERS: Final = 2
+"""Of a packed connection: the stamps of SYN and ACK."""
+LIFE_NUMBERS: Final = 4
+"""Of a packed life: its first and its last stamp, its first and its last frame."""
 
 
 @mypyc_attr(acyclic=True)
@@ -41,54 +45,48 @@ class Life:
         self.last_ref: i64 = last_ref
 
 
-def pack_connections(connections: list[Connection]) -> Packed:
-    """``connections`` in few pieces."""
-    packer = Packer()
-    for connection in connections:
-        flags: i64 = 0
-        if connection.connected:
-            flags = _CONNECTED
-        if connection.speaks_tls:
-            flags += _SPEAKS_TLS
-        packer.begin(connection.key)
-        packer.number(flags)
-        packer.number(connection.syn_ns)
-        packer.number(connection.ack_ns)
-    return packer.packed()
+def add_connection(
+    connections: Packer, key: bytes, connected: bool, syn_ns: i64, ack_ns: i64, speaks_tls: bool
+) -> None:
+    """Pack what makes a `Connection`."""
+    kind: i64 = 0
+    if connected:
+        kind = CONNECTED
+    if speaks_tls:
+        kind |= SPEAKS_TLS
+    connections.begin(key, kind)
+    connections.number(syn_ns)
+    connections.number(ack_ns)
 
 
-def unpack_connections(packed: Packed) -> list[Connection]:
-    """The inverse of `pack_connections`."""
-    them = Unpacker(packed)
+def connection_at(them: Unpacker) -> Connection:
+    """The one that ``them`` has moved to."""
+    kind: i64 = them.kind
+    return Connection(them.key(), kind & CONNECTED != 0, them.number(0), them.number(1), kind & SPEAKS_TLS != 0)
+
+
+def all_connections(connections: Packer) -> list[Connection]:
+    """All that were packed."""
+    them = Unpacker(connections)
     found: list[Connection] = []
     while them.next():
-        flags: i64 = them.number()
-        syn_ns: i64 = them.number()
-        ack_ns: i64 = them.number()
-        found.append(Connection(them.key, flags & _CONNECTED != 0, syn_ns, ack_ns, flags & _SPEAKS_TLS != 0))
+        found.append(connection_at(them))
     return found
 
 
-def pack_lives(lives: list[Life]) -> Packed:
-    """``lives`` in few pieces."""
-    packer = Packer()
-    for life in lives:
-        packer.begin(life.key)
-        packer.number(life.first_ns)
-        packer.number(life.last_ns)
-        packer.number(life.first_ref)
-        packer.number(life.last_ref)
-    return packer.packed()
+def add_life(lives: Packer, key: bytes, first_ns: i64, last_ns: i64, first_ref: i64, last_ref: i64) -> None:
+    """Pack what makes a `Life`."""
+    lives.begin(key, 0)
+    lives.number(first_ns)
+    lives.number(last_ns)
+    lives.number(first_ref)
+    lives.number(last_ref)
 
 
-def unpack_lives(packed: Packed) -> list[Life]:
-    """The inverse of `pack_lives`."""
-    them = Unpacker(packed)
+def all_lives(lives: Packer) -> list[Life]:
+    """All that were packed."""
+    them = Unpacker(lives)
     found: list[Life] = []
     while them.next():
-        first_ns: i64 = them.number()
-        last_ns: i64 = them.number()
-        first_ref: i64 = them.number()
-        last_ref: i64 = them.number()
-        found.append(Life(them.key, first_ns, last_ns, first_ref, last_ref))
+        found.append(Life(them.key(), them.number(0), them.number(1), them.number(2), them.number(3)))
     return found

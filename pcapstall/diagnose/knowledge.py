@@ -8,11 +8,11 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.core.frames import file_of
-from pcapstall.core.packed import Packed
-from pcapstall.diagnose.connections import Connection, Life, unpack_connections, unpack_lives
+from pcapstall.core.packed import Packer, Unpacker
+from pcapstall.diagnose.connections import CONNECTION_NUMBERS, LIFE_NUMBERS, SPEAKS_TLS, add_connection, add_life
 from pcapstall.diagnose.intervals import Intervals
-from pcapstall.diagnose.pairs import Pair
+from pcapstall.diagnose.lengths import ABSENT
+from pcapstall.diagnose.pairs import Pair, Pairs
 from pcapstall.flows.flow import COPY, Flow
 from pcapstall.wire.segment import RST, SYN
 from pcapstall.wire.tls_reader import NEVER
@@ -33,81 +33,67 @@ class Knowledge:
     """What was learned from the flows so far."""
 
     def __init__(self) -> None:
-        self.pairs: dict[bytes, Pair] = {}
+        self.pairs: Pairs = Pairs()
         """By the addresses of client and server."""
-        self.other_pairs: Pair = Pair()
-        """All beyond `PAIRS_MAX`: nothing is known of them."""
-        self.other_pairs.file_index = -1
-        self.connections: list[Connection] = []
-        """Those that were learned here; see `all_connections`."""
-        self.lives: list[Life] = []
-        """Likewise."""
-        self.packed_connections: list[Packed] = []
-        """What others have learned, as long as nobody asks."""
-        self.packed_lives: list[Packed] = []
+        self.other_unshown: i64 = 0
+        """Flows that are not shown one by one, of pairs beyond `PAIRS_MAX`."""
+        self.connections: Packer = Packer(CONNECTION_NUMBERS)
+        """Those that were learned here, and what others have told (`connections.Connection`)."""
+        self.lives: Packer = Packer(LIFE_NUMBERS)
+        """Likewise (`connections.Life`)."""
         self.moment: tuple[i64, i64] = (0, 0)
         """Where in the course of the reading this is, for whoever puts together what several have learned."""
         self.pairs_max: i64 = PAIRS_MAX
         self._tls_endpoints: set[bytes] = set()
         """Address and port of servers that were sent a ClientHello, in the first connections."""
-        self._asked: i64 = 0
-        """How many of the connections these are."""
+        self._asked: Unpacker = Unpacker(self.connections)
+        """Has moved to the last of these."""
 
-    def learn(self, flow: Flow, intervals: Intervals) -> Pair:
-        """Take in one finished flow, which ``intervals`` has just measured; returns its pair of hosts."""
+    def learn(self, flow: Flow, intervals: Intervals) -> i64:
+        """Take in one finished flow, which ``intervals`` has just measured; returns the row of its pair of hosts."""
         self.note_life(flow)
         return self.meet(flow, intervals)
 
-    def meet(self, flow: Flow, intervals: Intervals) -> Pair:
-        """Take in what the beginning of a flow tells, which ``intervals`` has just measured; returns its hosts."""
-        key = client_key(flow)
-        half: i64 = (len(key) - 4) >> 1
-        hosts = key[: half + half]
-        pair = self.pairs.get(hosts)
-        counted_with = pair
-        if pair is None:
-            pair = Pair()
-            pair.file_index = file_of(flow.first_ref)
-            pair.moment = self.moment
-            if len(self.pairs) < self.pairs_max:
-                self.pairs[hosts] = pair
-                counted_with = pair
-        if flow.ack_ref != 0 and flow.syn_ref != 0:
+    def meet(self, flow: Flow, intervals: Intervals) -> i64:
+        """Take in what the beginning of a flow tells, which ``intervals`` has just measured; returns the row of its
+        hosts, -1 where they are beyond `PAIRS_MAX`."""
+        pairs = self.pairs
+        row: i64 = pairs.meet(flow, self.pairs_max, self.moment)
+        connected: bool = flow.ack_ref != 0 and flow.syn_ref != 0
+        speaks_tls: bool = flow.client_hello_first_ref != 0
+        if connected and row >= 0:
             if flow.syn_retries == 0 and flow.syn_ack_retries == 0:
-                if 0 <= intervals.syn_synack < pair.syn_synack_ns:
-                    pair.syn_synack_ns = intervals.syn_synack
-                # An ACK that carries the hello did not leave at once.
-                if flow.ack_ref != flow.client_hello_first_ref and 0 <= intervals.synack_ack < pair.synack_ack_ns:
-                    pair.synack_ack_ns = intervals.synack_ack
+                synack_ack_ns: i64 = intervals.synack_ack
+                if flow.ack_ref == flow.client_hello_first_ref:
+                    # An ACK that carries the hello did not leave at once.
+                    synack_ack_ns = ABSENT
+                pairs.see_handshake(row, intervals.syn_synack, synack_ack_ns)
             elif flow.first_note is not None:
                 to_server, to_client = own_round_trips(flow)
-                if to_server < pair.retried_syn_synack_ns:
-                    pair.retried_syn_synack_ns = to_server
-                if to_client < pair.retried_synack_ack_ns:
-                    pair.retried_synack_ack_ns = to_client
-        if (flow.ack_ref != 0 and flow.syn_ref != 0) or flow.client_hello_first_ref != 0:
-            if len(self.connections) < CONNECTIONS_MAX:
-                self.connections.append(
-                    Connection(
-                        key,
-                        flow.ack_ref != 0 and flow.syn_ref != 0,
-                        flow.syn_ns,
-                        flow.ack_ns,
-                        flow.client_hello_first_ref != 0,
-                    )
-                )
-        if flow.first_note is not None:
+                pairs.see_retried_handshake(row, to_server, to_client)
+        if (connected or speaks_tls) and len(self.connections) < CONNECTIONS_MAX:
+            add_connection(self.connections, client_key(flow), connected, flow.syn_ns, flow.ack_ns, speaks_tls)
+        if flow.first_note is not None and row >= 0:
             client_ttl, server_ttl = first_ttls(flow)
-            pair.see_ttls(client_ttl, server_ttl)
-        return counted_with or self.other_pairs
+            pairs.see_ttls(row, client_ttl, server_ttl)
+        return row
+
+    def count_unshown(self, row: i64) -> None:
+        """One more flow of the hosts in ``row`` is not shown one by one."""
+        if row < 0:
+            self.other_unshown += 1
+        else:
+            self.pairs.count_unshown(row)
 
     def note_life(self, flow: Flow) -> None:
         """Take in how long a finished flow lasted."""
-        if flow.last_ns - flow.first_ns >= LIVED_NS and len(self.lives) < CONNECTIONS_MAX:
-            self.lives.append(Life(client_key(flow), flow.first_ns, flow.last_ns, flow.first_ref, flow.last_ref))
-            # Its requests that waited for their answers are lives of their own.
-            for asked_ns, answered_ns, ref in flow.waits or ():
-                self.lives.append(Life(client_key(flow), asked_ns, answered_ns, 0, ref))
+        if flow.last_ns - flow.first_ns < LIVED_NS or len(self.lives) >= CONNECTIONS_MAX:
+            return
+        key = client_key(flow)
+        add_life(self.lives, key, flow.first_ns, flow.last_ns, flow.first_ref, flow.last_ref)
+        # Its requests that waited for their answers are lives of their own.
+        for asked_ns, answered_ns, ref in flow.waits or ():
+            add_life(self.lives, key, asked_ns, answered_ns, 0, ref)
 
     def hear_tls(self, flow: Flow) -> None:
         """A ClientHello was sent in ``flow``, which may have been met before."""
@@ -117,45 +103,32 @@ class Knowledge:
         """Let go of the older half of what is more than ``most``, so that a pipe may run for days."""
         if len(self.connections) > most:
             self.speaks_tls(b"")  # reads what is new of them
-            del self.connections[: len(self.connections) - most // 2]
-            self._asked = len(self.connections)
+            self.connections = self.connections.without_first(len(self.connections) - most // 2)
+            self._asked = Unpacker(self.connections)
+            self._asked.rest()
         if len(self.lives) > most:
-            del self.lives[: len(self.lives) - most // 2]
+            self.lives = self.lives.without_first(len(self.lives) - most // 2)
         if len(self.pairs) > most:
-            for hosts in list(self.pairs)[: len(self.pairs) - most // 2]:
-                del self.pairs[hosts]
+            self.pairs = self.pairs.only(list(range(len(self.pairs) - most // 2, len(self.pairs))))
         if len(self._tls_endpoints) > most:
             self._tls_endpoints.clear()
 
     def speaks_tls(self, endpoint: bytes) -> bool:
         """Whether a ClientHello was sent to this `server_endpoint`. Worked out when somebody asks: few do."""
-        connections = self.all_connections()
-        while self._asked < len(connections):
-            connection = connections[self._asked]
-            self._asked += 1
-            if connection.speaks_tls:
-                self._tls_endpoints.add(server_endpoint(connection.key))
+        them = self._asked
+        while them.next():
+            if them.kind & SPEAKS_TLS != 0:
+                self._tls_endpoints.add(server_endpoint(them.key()))
         return endpoint in self._tls_endpoints
 
-    def all_connections(self) -> list[Connection]:
-        """Those that were learned here, and what others have told."""
-        for packed in self.packed_connections:
-            self.connections.extend(unpack_connections(packed))
-        self.packed_connections.clear()
-        return self.connections
-
-    def all_lives(self) -> list[Life]:
-        """Likewise."""
-        for packed in self.packed_lives:
-            self.lives.extend(unpack_lives(packed))
-        self.packed_lives.clear()
-        return self.lives
-
     def pair_of(self, flow: Flow) -> Pair:
-        """The hosts of a flow that was learned."""
-        key = client_key(flow)
-        pair = self.pairs.get(key[: len(key) - 4])
-        return pair or self.other_pairs
+        """What is known of the hosts of a flow that was learned."""
+        row: i64 = self.pairs.find(flow)
+        if row >= 0:
+            return self.pairs.pair(row)
+        pair = Pair()
+        pair.file_index = -1
+        return pair
 
 
 def client_key(flow: Flow) -> bytes:

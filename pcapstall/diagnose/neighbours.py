@@ -8,7 +8,7 @@ from bisect import bisect_left
 from operator import attrgetter
 from typing import Final
 
-from pcapstall.diagnose.connections import Life
+from pcapstall.diagnose.connections import Life, all_lives
 from pcapstall.diagnose.knowledge import Knowledge, client_address, server_endpoint
 
 _SOON: Final = 5
@@ -25,7 +25,7 @@ class Neighbours:
     def __init__(self, knowledge: Knowledge) -> None:
         self._by_host: dict[bytes, list[Life]] = {}
         """By client address, in the order of their first segments."""
-        for life in knowledge.all_lives():
+        for life in all_lives(knowledge.lives):
             self._by_host.setdefault(client_address(life.key), []).append(life)
         for lives in self._by_host.values():
             lives.sort(key=_FIRST)

@@ -1,139 +1,254 @@
-"""Pairs of hosts: the smallest times of their handshakes; and many of them in few pieces, for another process.
+"""Pairs of hosts, each a row of words that is found by both addresses; and all of them for another process.
 
-Who fills them is the business of `knowledge`. Compiled, since it is asked about every flow.
+Who fills them is the business of `knowledge`. Compiled, since every flow looks up its pair.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from mypy_extensions import i64, mypyc_attr
+from librt.strings import BytesWriter, read_i32_be, read_i64_be, read_i64_le, write_i64_be, write_i64_le
+from librt.vecs import append, extend, vec
+from mypy_extensions import i32, i64
 
-from pcapstall.core.packed import Packed, Packer, Unpacker
-from pcapstall.wire.tls_reader import NEVER
+from pcapstall.core.frames import file_of
+from pcapstall.core.words import U32, u32_be
+from pcapstall.diagnose.pair import Pair as Pair
+from pcapstall.diagnose.pair_rows import WORDS, PairRows
+from pcapstall.flows.flow import Flow
 
-ONE_HOST_NS: Final = 2_000_000
-"""Loopback link types are also those of tunnels, on which a round trip takes longer than this."""
+_V4_HOSTS_LEN: Final = 8
+_V6_HOSTS_LEN: Final = 32
+_LOOPBACK: Final = 127
+"""The first byte of an IPv4 address of this host's own."""
+
+_PLACES: Final = 256
+"""At first; at least twice as many as there are IPv4 pairs, and a power of two."""
+
+_FACTOR: Final = (1 << 28) - 1
+_FOLDED: Final = 0x7FFF_FFFF
+_MIX: Final = 0x2545_F491
+_MIXED_SHIFT: Final = 29
 
 
-@mypyc_attr(acyclic=True)
-class Pair:
-    """Two hosts: the smallest times of their TCP handshakes, retried ones left out."""
+class PackedPairs(NamedTuple):
+    """All of them, for another process."""
+
+    rows: bytes
+    """The words of one row after those of another."""
+    v6_hosts: bytes
+    """The addresses of IPv6 pairs, in the order of their rows."""
+
+
+class Pairs(PairRows):
+    """Each is known by the number of its row."""
 
     def __init__(self) -> None:
-        self.syn_synack_ns: i64 = NEVER
-        """SYN to SYN-ACK: from here to the server and back."""
-        self.synack_ack_ns: i64 = NEVER
-        """SYN-ACK to ACK: from here to the client and back."""
-        self.retried_syn_synack_ns: i64 = NEVER
-        """The same of handshakes with a repeated SYN or SYN-ACK, from the SYN that the SYN-ACK's TSecr answers."""
-        self.retried_synack_ack_ns: i64 = NEVER
-        self.client_ttl: i64 = 0
-        """Of the client's packets; 0 while not known, -1 when they differ."""
-        self.server_ttl: i64 = 0
-        self.file_index: i64 = 0
-        """The capture in which their first flow is."""
-        self.unshown: i64 = 0
-        """Flows that are not shown one by one."""
-        self.moment: tuple[i64, i64] = (0, 0)
-        """When they were met first (`Knowledge.moment`)."""
+        super().__init__()
+        self._places: vec[i32] = vec[i32]([-1] * _PLACES)
+        """The rows of IPv4 pairs, each in the first place from its own on that was free; -1 for none."""
+        self._v6_rows: dict[bytes, int] = {}
+        self._v6_hosts: list[bytes] = []
+        # Python draws another number in each process, so that nobody can choose addresses that share their places.
+        seed: i64 = hash(b"pairs of hosts") & ((1 << 60) - 1)
+        self._client_factor: i64 = (seed & _FACTOR) | 1
+        self._server_factor: i64 = (seed >> 28) & _FACTOR | 1
 
-    def see_ttls(self, client_ttl: i64, server_ttl: i64) -> None:
-        """Take in the TTLs of another flow; 0 for one that is not known."""
-        if client_ttl != 0:
-            if self.client_ttl == 0:
-                self.client_ttl = client_ttl
-            elif self.client_ttl != client_ttl:
-                self.client_ttl = -1
-        if server_ttl != 0:
-            if self.server_ttl == 0:
-                self.server_ttl = server_ttl
-            elif self.server_ttl != server_ttl:
-                self.server_ttl = -1
+    def find(self, flow: Flow) -> i64:
+        """The row of the hosts of ``flow``; -1 when they were not met."""
+        if len(flow.key) != _V4_HOSTS_LEN + 4:
+            return self._v6_rows.get(_hosts_of(flow), -1)
+        return i64(self._places[self._place(_v4_hosts_of(flow))])
 
-    def is_slow(self) -> bool:
-        """Whether even the fastest handshake took longer than two processes of one host need."""
-        if self.syn_synack_ns == NEVER or self.synack_ack_ns == NEVER:
-            return False
-        return self.syn_synack_ns + self.synack_ack_ns > ONE_HOST_NS
+    def meet(self, flow: Flow, most: i64, moment: tuple[i64, i64]) -> i64:
+        """The row of the hosts of ``flow``. Those that were not met before get one with ``moment``, unless there are
+        ``most`` already: -1."""
+        if len(flow.key) != _V4_HOSTS_LEN + 4:
+            row: i64 = self._v6_rows.get(_hosts_of(flow), -1)
+            if row < 0 and self._count < most:
+                row = self._add_v6(_hosts_of(flow))
+                self._begin(row, file_of(flow.first_ref), moment)
+            return row
+        hosts: i64 = _v4_hosts_of(flow)
+        row = i64(self._places[self._place(hosts)])
+        if row < 0 and self._count < most:
+            row = self._add_v4(hosts)
+            self._begin(row, file_of(flow.first_ref), moment)
+        return row
 
-    def rtt_ns(self) -> i64:
-        """The smallest time from here to the server and back; 0 when it is not known."""
-        if self.syn_synack_ns == NEVER:
-            return 0
-        return self.syn_synack_ns
+    def hosts(self, row: i64) -> bytes:
+        """The addresses of client and server."""
+        word: i64 = self._rows[row * WORDS]
+        if self.is_v6(row):
+            return self._v6_hosts[word]
+        writer = BytesWriter()
+        write_i64_be(writer, word)
+        return writer.getvalue()
 
-    def absorb(self, other: "Pair") -> None:
-        """Take in what somebody else has learned of the same hosts."""
-        if other.syn_synack_ns < self.syn_synack_ns:
-            self.syn_synack_ns = other.syn_synack_ns
-        if other.synack_ack_ns < self.synack_ack_ns:
-            self.synack_ack_ns = other.synack_ack_ns
-        if other.retried_syn_synack_ns < self.retried_syn_synack_ns:
-            self.retried_syn_synack_ns = other.retried_syn_synack_ns
-        if other.retried_synack_ack_ns < self.retried_synack_ack_ns:
-            self.retried_synack_ack_ns = other.retried_synack_ack_ns
-        self.see_ttls(other.client_ttl, other.server_ttl)
-        self.unshown += other.unshown
-        if other.moment < self.moment:
-            self.moment = other.moment
-            self.file_index = other.file_index
+    def is_one_host(self, row: i64) -> bool:
+        """Whether both addresses are loopback's, or one and the same."""
+        if self.is_v6(row):
+            return is_one_host(self.hosts(row))
+        word: i64 = self._rows[row * WORDS]
+        return _is_one_v4_host((word >> 32) & U32, word & U32)
 
+    def pair(self, row: i64) -> Pair:
+        """What is known of the hosts in ``row``."""
+        pair = Pair()
+        self.load(row, pair)
+        return pair
 
-def pack_pairs(pairs: dict[bytes, Pair]) -> Packed:
-    """``pairs`` in few pieces."""
-    packer = Packer()
-    for key, pair in pairs.items():
-        packer.begin(key)
-        packer.number(pair.syn_synack_ns)
-        packer.number(pair.synack_ack_ns)
-        packer.number(pair.retried_syn_synack_ns)
-        packer.number(pair.retried_synack_ack_ns)
-        packer.number(pair.client_ttl)
-        packer.number(pair.server_ttl)
-        packer.number(pair.file_index)
-        packer.number(pair.unshown)
-        packer.number(pair.moment[0])
-        packer.number(pair.moment[1])
-    return packer.packed()
+    def items(self) -> list[tuple[bytes, Pair]]:
+        """All of them, with their hosts."""
+        return [(self.hosts(row), self.pair(row)) for row in range(self._count)]
 
+    def in_order(self) -> list[int]:
+        """All rows, in the order in which the hosts were met."""
+        found: list[tuple[i64, i64, i64]] = []
+        row: i64 = 0
+        while row < self._count:
+            record, within = self.moment(row)
+            found.append((record, within, row))
+            row += 1
+        found.sort()
+        return [row for _, _, row in found]
 
-def absorb_packed(pairs: dict[bytes, Pair], packed: Packed) -> None:
-    """Put those that `pack_pairs` has packed among ``pairs``."""
-    them = Unpacker(packed)
-    pair = Pair()
-    while them.next():
-        pair.syn_synack_ns = them.number()
-        pair.synack_ack_ns = them.number()
-        pair.retried_syn_synack_ns = them.number()
-        pair.retried_synack_ack_ns = them.number()
-        pair.client_ttl = them.number()
-        pair.server_ttl = them.number()
-        pair.file_index = them.number()
-        pair.unshown = them.number()
-        record: i64 = them.number()
-        within: i64 = them.number()
-        pair.moment = (record, within)
-        known = pairs.get(them.key)
-        if known is None:
-            pairs[them.key] = pair
-            pair = Pair()
+    def only(self, rows: list[int]) -> "Pairs":
+        """Those in ``rows``, in their order."""
+        found = Pairs()
+        pair = Pair()
+        for row in rows:
+            self.load(row, pair)
+            found.store(found._row_of(self._rows[i64(row) * WORDS], self.hosts(row), self.is_v6(row)), pair)
+        return found
+
+    def absorb(self, other: "Pairs") -> None:
+        """Take in what somebody else has learned."""
+        pair, known = Pair(), Pair()
+        row: i64 = 0
+        while row < other._count:
+            other.load(row, pair)
+            before: i64 = self._count
+            mine: i64 = self._row_of(other._rows[row * WORDS], other.hosts(row), other.is_v6(row))
+            if self._count == before:
+                self.load(mine, known)
+                known.absorb(pair)
+                self.store(mine, known)
+            else:
+                self.store(mine, pair)
+            row += 1
+
+    def packed(self) -> PackedPairs:
+        """All of them; `unpacked` is the inverse."""
+        writer = BytesWriter()
+        at: i64 = 0
+        end: i64 = self._count * WORDS
+        while at < end:
+            write_i64_le(writer, self._rows[at])
+            at += 1
+        return PackedPairs(writer.getvalue(), b"".join(self._v6_hosts))
+
+    def _row_of(self, word: i64, hosts: bytes, is_v6: bool) -> i64:
+        """The row of ``hosts``, which are ``word`` where they are IPv4's; a new one when they were not met."""
+        if is_v6:
+            row: i64 = self._v6_rows.get(hosts, -1)
+            if row < 0:
+                row = self._add_v6(hosts)
+            return row
+        row = i64(self._places[self._place(word)])
+        if row < 0:
+            row = self._add_v4(word)
+        return row
+
+    def _add_v6(self, hosts: bytes) -> i64:
+        row: i64 = self._add(len(self._v6_hosts), 1)
+        self._v6_rows[hosts] = row
+        self._v6_hosts.append(hosts)
+        return row
+
+    def _add_v4(self, hosts: i64) -> i64:
+        row: i64 = self._add(hosts, 0)
+        if self._count + self._count > len(self._places):
+            self._spread()
         else:
-            known.absorb(pair)
+            self._places[self._place(hosts)] = i32(row)
+        return row
+
+    def _spread(self) -> None:
+        """Twice as many places."""
+        places = extend(self._places, self._places)
+        at: i64 = 0
+        while at < len(places):
+            places[at] = -1
+            at += 1
+        self._places = places
+        row: i64 = 0
+        while row < self._count:
+            if not self.is_v6(row):
+                self._places[self._place(self._rows[row * WORDS])] = i32(row)
+            row += 1
+
+    def _place(self, hosts: i64) -> i64:
+        """Where the row of these IPv4 hosts is, or is to be put. All intermediate results fit 62 bits."""
+        mixed: i64 = ((hosts >> 32) & U32) * self._client_factor + (hosts & U32) * self._server_factor
+        mixed = (mixed ^ (mixed >> 31)) & _FOLDED
+        mask: i64 = len(self._places) - 1
+        place: i64 = ((mixed * _MIX) >> _MIXED_SHIFT) & mask
+        while True:
+            row: i64 = i64(self._places[place])
+            if row < 0 or self._rows[row * WORDS] == hosts:
+                return place
+            place = (place + 1) & mask
 
 
-def absorb_pairs(pairs: dict[bytes, Pair], more: dict[bytes, Pair]) -> None:
-    """Put ``more`` among ``pairs``."""
-    for key, pair in more.items():
-        known = pairs.get(key)
-        if known is None:
-            pairs[key] = pair
+def unpacked(packed: PackedPairs) -> Pairs:
+    """What `Pairs.packed` has packed."""
+    found = Pairs()
+    at: i64 = 0
+    while at < len(packed.v6_hosts):
+        found._v6_hosts.append(packed.v6_hosts[at : at + _V6_HOSTS_LEN])
+        at += _V6_HOSTS_LEN
+    words: vec[i64] = vec[i64](capacity=len(packed.rows) >> 3)
+    at = 0
+    while at < len(packed.rows):
+        words = append(words, read_i64_le(packed.rows, at))
+        at += 8
+    found._rows = words
+    rows: i64 = len(words) // WORDS
+    while found._count < rows:
+        row: i64 = found._count
+        found._count += 1
+        if found.is_v6(row):
+            found._v6_rows[found._v6_hosts[words[row * WORDS]]] = row
+        elif found._count + found._count > len(found._places):
+            found._spread()
         else:
-            known.absorb(pair)
+            found._places[found._place(words[row * WORDS])] = i32(row)
+    return found
 
 
-def in_order(pairs: dict[bytes, Pair]) -> list[bytes]:
-    """The keys of ``pairs`` in the order in which they were met."""
-    found: list[tuple[i64, i64, bytes]] = []
-    for key, pair in pairs.items():
-        found.append((pair.moment[0], pair.moment[1], key))
-    found.sort()
-    return [key for _, _, key in found]
+def is_one_host(hosts: bytes) -> bool:
+    """Whether both addresses in ``hosts`` are loopback's, or one and the same."""
+    if len(hosts) == _V4_HOSTS_LEN:
+        return _is_one_v4_host(u32_be(hosts, 0), u32_be(hosts, 4))
+    half: i64 = len(hosts) >> 1
+    return hosts[:half] == hosts[half:]
+
+
+def _is_one_v4_host(client: i64, server: i64) -> bool:
+    return client == server or (client >> 24 == _LOOPBACK and server >> 24 == _LOOPBACK)
+
+
+def _v4_hosts_of(flow: Flow) -> i64:
+    """The addresses of client and server as they stand before each other."""
+    key = flow.key
+    if flow.opener_is_client:
+        return read_i64_be(key, 0)
+    return (i64(read_i32_be(key, 4)) << 32) | (i64(read_i32_be(key, 0)) & U32)
+
+
+def _hosts_of(flow: Flow) -> bytes:
+    """The addresses of client and server."""
+    key = flow.key
+    half: i64 = (len(key) - 4) >> 1
+    if flow.opener_is_client:
+        return key[: half + half]
+    return key[half : half + half] + key[:half]

@@ -6,9 +6,11 @@ every connection of the capture is looked at as soon as one has failed.
 
 from typing import Final
 
+from librt.vecs import append, vec
 from mypy_extensions import i64
 
-from pcapstall.diagnose.connections import Connection
+from pcapstall.core.packed import Unpacker
+from pcapstall.diagnose.connections import CONNECTED, Connection, connection_at
 from pcapstall.diagnose.intervals import FIRST_RETRY_NS
 from pcapstall.diagnose.knowledge import Knowledge, client_address, client_key
 from pcapstall.flows.flow import Flow
@@ -26,24 +28,35 @@ class Races:
     """Tells whether another connection won, of those that were known when this was made."""
 
     def __init__(self, knowledge: Knowledge) -> None:
-        self._of_span: dict[int, list[Connection]] = {}
-        """By the span of their SYNs."""
+        self._connections: Unpacker = Unpacker(knowledge.connections)
+        self._last_of_span: dict[int, int] = {}
+        """Of the connections that came about: the last one whose SYN is in a span, by their numbers from 0."""
+        self._before: vec[i64] = vec[i64]()
+        """By those numbers: the one before it in the same span; -1 for none."""
+        self._places: vec[i64] = vec[i64]()
+        """Likewise: where it is among all connections."""
         self._by_client: dict[int, dict[bytes, list[Connection]]] = {}
         """Of spans that were asked about: by server port and client address, and by server port and family. Few are
         asked about, and to sort a connection in so takes longer than to have followed it."""
+        them = self._connections
         last_span: i64 = 0
-        found: list[Connection] | None = None
-        for connection in knowledge.all_connections():
-            if not connection.connected:
+        last: i64 = -1
+        number: i64 = 0
+        while them.next():
+            if them.kind & CONNECTED == 0:
                 continue
-            span: i64 = connection.syn_ns >> _SPAN_BITS
-            if found is None or span != last_span:
+            span: i64 = them.number(0) >> _SPAN_BITS
+            if span != last_span:
+                if last >= 0:
+                    self._last_of_span[last_span] = last
+                last = self._last_of_span.get(span, -1)
                 last_span = span
-                found = self._of_span.get(span)
-                if found is None:
-                    found = []
-                    self._of_span[span] = found
-            found.append(connection)
+            self._before = append(self._before, last)
+            self._places = append(self._places, them.place())
+            last = number
+            number += 1
+        if last >= 0:
+            self._last_of_span[last_span] = last
 
     def is_lost_by(self, flow: Flow) -> bool:
         """Whether another connection won against ``flow``, which never connected.
@@ -76,11 +89,13 @@ class Races:
         known = self._by_client.get(span)
         if known is not None:
             return known
-        connections = self._of_span.get(span)
-        if connections is None:
+        number: i64 = self._last_of_span.get(span, -1)
+        if number < 0:
             return None
         known = {}
-        for connection in connections:
+        while number >= 0:
+            self._connections.go_to(self._places[number])
+            connection = connection_at(self._connections)
             key = connection.key
             family = _V6
             if len(key) == V4_KEY_LEN:
@@ -88,6 +103,7 @@ class Races:
             port = key[len(key) - 2 :]
             _put(known, port + client_address(key), connection)
             _put(known, port + family, connection)
+            number = self._before[number]
         self._by_client[span] = known
         return known
 

@@ -126,8 +126,7 @@ class Collector(FlowSink):
         """Count the flow that was measured last."""
         if self.outlined:
             self.outlines.add(flow)
-        pair = self.knowledge.learn(flow, self.intervals)
-        pair.unshown += 1
+        self.knowledge.count_unshown(self.knowledge.learn(flow, self.intervals))
         tally.add(flow, self.intervals, self.outcome, stalled)
         if self.dots is not None:
             self.dots.add(flow, self.intervals)

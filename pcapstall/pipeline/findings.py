@@ -125,7 +125,7 @@ class Findings:
                 collector.counted.add(flow, self._intervals, self._outcome, False)
                 if collector.dots is not None:
                     collector.dots.add(flow, self._intervals)
-                collector.knowledge.pair_of(flow).unshown += 1
+                collector.knowledge.count_unshown(collector.knowledge.pairs.find(flow))
         collector.kept = self._flows
         self._flows.sort(key=lambda flow: flow.id)
         if self.straces is not None and not self.straces.ended:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pcapstall.core.counts import add_counts
 from pcapstall.diagnose.knowledge import ALL_PAIRS, CONNECTIONS_MAX, PAIRS_MAX, Knowledge
-from pcapstall.diagnose.pairs import absorb_packed, absorb_pairs, in_order
+from pcapstall.diagnose.pairs import unpacked
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.share import THE_END, phase_of
 from pcapstall.pipeline.collect import NOTES_MAX, ROWS_MAX, Collector
@@ -103,36 +103,37 @@ def put_together(results: Sequence[ShareResult], collector: Collector, files: di
 def _sizes(told: Knowledge | PackedKnowledge) -> tuple[int, int]:
     """How many connections and lives."""
     if isinstance(told, PackedKnowledge):
-        return told.connections.things, told.lives.things
+        return sum(piece.things for piece in told.connections), sum(piece.things for piece in told.lives)
     return len(told.connections), len(told.lives)
 
 
 def _learn(knowledge: Knowledge, told: Knowledge | PackedKnowledge) -> None:
     """Let ``knowledge`` know what others have learned."""
     if isinstance(told, PackedKnowledge):
-        absorb_packed(knowledge.pairs, told.pairs)
-        knowledge.packed_connections.append(told.connections)
-        knowledge.packed_lives.append(told.lives)
-        return
-    known, knowledge.pairs = knowledge.pairs, told.pairs
-    absorb_pairs(knowledge.pairs, known)
-    knowledge.connections.extend(told.connections)
-    knowledge.lives.extend(told.lives)
+        knowledge.pairs.absorb(unpacked(told.pairs))
+        connections, lives = told.connections, told.lives
+    else:
+        known, knowledge.pairs = knowledge.pairs, told.pairs
+        knowledge.pairs.absorb(known)
+        connections, lives = told.connections.pieces(), told.lives.pieces()
+    for piece in connections:
+        knowledge.connections.absorb(piece)
+    for piece in lives:
+        knowledge.lives.absorb(piece)
 
 
 def _bound_pairs(knowledge: Knowledge) -> str:
     """Tell only the first `PAIRS_MAX` pairs of hosts apart."""
     pairs = knowledge.pairs
-    if len(pairs) <= PAIRS_MAX:
-        knowledge.pairs_max = PAIRS_MAX
-        return ""
-    keys = in_order(pairs)
-    more = keys[PAIRS_MAX:]
-    if more and pairs[more[0]].moment == pairs[keys[PAIRS_MAX - 1]].moment:
-        return "there are very many pairs of hosts"
-    knowledge.pairs = {key: pairs[key] for key in keys[:PAIRS_MAX]}
-    knowledge.other_pairs.unshown += sum(pairs[key].unshown for key in more)
     knowledge.pairs_max = PAIRS_MAX
+    if len(pairs) <= PAIRS_MAX:
+        return ""
+    rows = pairs.in_order()
+    more = rows[PAIRS_MAX:]
+    if pairs.moment(more[0]) == pairs.moment(rows[PAIRS_MAX - 1]):
+        return "there are very many pairs of hosts"
+    knowledge.pairs = pairs.only(rows[:PAIRS_MAX])
+    knowledge.other_unshown += sum(pairs.unshown(row) for row in more)
     return ""
 
 

@@ -13,9 +13,8 @@ from typing import NamedTuple
 from pcapstall.capture.captures import Captures
 from pcapstall.core.lengths import Lengths, unpacked
 from pcapstall.core.packed import Packed
-from pcapstall.diagnose.connections import pack_connections, pack_lives
 from pcapstall.diagnose.knowledge import Knowledge
-from pcapstall.diagnose.pairs import pack_pairs
+from pcapstall.diagnose.pairs import PackedPairs
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.packing import make_packable
 from pcapstall.flows.share import Share
@@ -57,9 +56,9 @@ class ShareLog(NamedTuple):
 class PackedKnowledge(NamedTuple):
     """A `Knowledge` in few pieces."""
 
-    pairs: Packed
-    connections: Packed
-    lives: Packed
+    pairs: PackedPairs
+    connections: Sequence[Packed]
+    lives: Sequence[Packed]
 
 
 class ShareResult(NamedTuple):
@@ -114,10 +113,8 @@ def packed(result: ShareResult) -> ShareResult:
     knowledge = result.knowledge
     if isinstance(knowledge, PackedKnowledge):
         return result
-    pieces = PackedKnowledge(
-        pack_pairs(knowledge.pairs), pack_connections(knowledge.connections), pack_lives(knowledge.lives)
-    )
-    return result._replace(knowledge=pieces)
+    told = PackedKnowledge(knowledge.pairs.packed(), knowledge.connections.pieces(), knowledge.lives.pieces())
+    return result._replace(knowledge=told)
 
 
 def readings_of(captures: Captures) -> list[Reading]:

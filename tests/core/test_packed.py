@@ -8,27 +8,83 @@ from pcapstall.core.lengths import Lengths, unpacked
 from pcapstall.core.packed import Packer, Unpacker
 
 NUMBERS = st.lists(st.integers(-(2**62), 2**62))
-THINGS = st.integers(0, 4).flatmap(
-    lambda width: st.lists(
-        st.tuples(st.binary(max_size=255), st.lists(st.integers(-(2**62), 2**62), min_size=width, max_size=width))
-    )
+WIDTH = 3
+THING = st.tuples(
+    st.binary(max_size=255),
+    st.integers(0, 127),
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=WIDTH, max_size=WIDTH),
 )
+PIECES = st.lists(st.lists(THING, max_size=5), max_size=4)
 
 
-@given(THINGS)
-def test_what_was_packed_comes_out(things):
-    packer = Packer()
-    for key, numbers in things:
-        packer.begin(key)
+def pack(packer, things):
+    for key, kind, numbers in things:
+        packer.begin(key, kind)
         for number in numbers:
             packer.number(number)
-    packed = packer.packed()
-    them, found = Unpacker(packed), []
+
+
+def here(them):
+    return them.key(), them.kind, [them.number(which) for which in range(WIDTH)]
+
+
+def unpack(them):
+    found = []
     while them.next():
-        found.append((them.key, [them.number() for _ in things[0][1]]))
-    assert found == things
-    assert packed.things == len(things)
-    assert not them.next()
+        found.append(here(them))
+    return found
+
+
+@given(PIECES, st.lists(THING, max_size=4), st.data())
+def test_what_was_packed_comes_out(pieces, last, data):
+    packer, things = Packer(WIDTH), []
+    them, found = Unpacker(packer), []
+    for piece in pieces:
+        if data.draw(st.booleans()):
+            pack(packer, piece)
+        else:
+            other = Packer(WIDTH)
+            pack(other, piece)
+            for packed in other.pieces():
+                packer.absorb(packed)
+        things += piece
+        if data.draw(st.booleans()):
+            found += unpack(them)
+        assert len(packer) == len(things)
+    pack(packer, last)
+    things += last
+    assert found + unpack(them) == things
+    assert unpack(Unpacker(packer)) == things
+    assert sum(piece.things for piece in packer.pieces()) == len(things)
+
+
+@given(PIECES, st.data())
+def test_whoever_comes_back_finds_the_same(pieces, data):
+    packer, things = Packer(WIDTH), []
+    for piece in pieces:
+        pack(packer, piece)
+        things += [] if packer.pieces() is None else piece
+    them, places = Unpacker(packer), []
+    while them.next():
+        places.append(them.place())
+    for at in data.draw(st.lists(st.integers(0, len(things) - 1), max_size=5)) if things else []:
+        them.go_to(places[at])
+        assert here(them) == things[at]
+
+
+@given(PIECES, st.lists(THING, max_size=4), st.integers(0, 12))
+def test_the_first_ones_are_left_out(pieces, last, count):
+    packer = Packer(WIDTH)
+    for piece in pieces:
+        pack(packer, piece)
+        packer.pieces()
+    pack(packer, last)
+    things = [thing for piece in [*pieces, last] for thing in piece]
+    rest = packer.without_first(count)
+    pack(rest, last)
+    assert len(rest) == len(things[count:] + last)
+    assert unpack(Unpacker(rest)) == things[count:] + last
+    assert unpack(Unpacker(packer)) == things
 
 
 @given(NUMBERS, NUMBERS)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapstall.diagnose.connections import Connection
+from pcapstall.diagnose.connections import Connection, add_connection
 from pcapstall.diagnose.intervals import FIRST_RETRY_NS
 from pcapstall.diagnose.knowledge import Knowledge
 from pcapstall.diagnose.races import START_WITHIN_NS, Races
@@ -60,7 +60,8 @@ def wins(connection: Connection, flow: Flow) -> bool:
 @given(st.lists(connections(), max_size=12), st.lists(flows(), min_size=1, max_size=4))
 def test_a_race_is_lost_when_any_connection_won(known: list[Connection], asked: list[Flow]) -> None:
     knowledge = Knowledge()
-    knowledge.connections.extend(known)
+    for one in known:
+        add_connection(knowledge.connections, one.key, one.connected, one.syn_ns, one.ack_ns, one.speaks_tls)
     races = Races(knowledge)
     for flow in asked:
         assert races.is_lost_by(flow) == any(wins(connection, flow) for connection in known)
@@ -69,7 +70,7 @@ def test_a_race_is_lost_when_any_connection_won(known: list[Connection], asked: 
 def test_a_connection_that_came_about_has_lost_nothing() -> None:
     key = CLIENTS[0] + bytes([10, 0, 0, 7]) + b"\x9c\x40" + PORTS[0]
     knowledge = Knowledge()
-    knowledge.connections.append(Connection(CLIENTS[0] + bytes([10, 0, 0, 8]) + key[-4:], True, 0, STEP_NS, True))
+    add_connection(knowledge.connections, CLIENTS[0] + bytes([10, 0, 0, 8]) + key[-4:], True, 0, STEP_NS, True)
     flow = Flow(key, 1, 0, 1)
     assert not Races(knowledge).is_lost_by(flow)
     flow.syn_ref = 1

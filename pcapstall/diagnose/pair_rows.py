@@ -1,0 +1,134 @@
+"""Rows of words, one for each pair of hosts: what every pair has, without an object for each.
+
+How a row is found is in `pairs`. Compiled, since every flow reads and writes a row.
+"""
+
+from typing import Final
+
+from librt.vecs import extend, vec
+from mypy_extensions import i64
+
+from pcapstall.diagnose.pair import Pair
+from pcapstall.wire.tls_reader import NEVER
+
+# The words of a row.
+HOSTS: Final = 0  # both IPv4 addresses, or which of the IPv6 pairs
+_SYN_SYNACK: Final = 1
+_SYNACK_ACK: Final = 2
+_UNSHOWN: Final = 3
+_RETRIED_SYN_SYNACK: Final = 4
+_RETRIED_SYNACK_ACK: Final = 5
+_TTLS: Final = 6  # the client's, and that of the server: each plus 1, 16 bits apart
+_FILE: Final = 7  # its index, twice, and 1 for IPv6
+_RECORD: Final = 8
+_WITHIN: Final = 9
+WORDS: Final = 10
+_BLOCK: Final = 6
+"""There are two to this power of rows more whenever there is room for none."""
+
+
+class PairRows:
+    """They count from 0 in the order in which pairs were met, and each stays what it is."""
+
+    def __init__(self) -> None:
+        self._rows: vec[i64] = vec[i64]()
+        """With room for more."""
+        self._count: i64 = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def is_v6(self, row: i64) -> bool:
+        """Whether the hosts are IPv6's."""
+        return self._rows[row * WORDS + _FILE] & 1 != 0
+
+    def see_handshake(self, row: i64, syn_synack_ns: i64, synack_ack_ns: i64) -> None:
+        """Take in the times of a handshake without repeated segments; below 0 for one that is not known."""
+        rows = self._rows
+        at: i64 = row * WORDS
+        if 0 <= syn_synack_ns < rows[at + _SYN_SYNACK]:
+            rows[at + _SYN_SYNACK] = syn_synack_ns
+        if 0 <= synack_ack_ns < rows[at + _SYNACK_ACK]:
+            rows[at + _SYNACK_ACK] = synack_ack_ns
+
+    def see_retried_handshake(self, row: i64, syn_synack_ns: i64, synack_ack_ns: i64) -> None:
+        """Take in the times of a handshake with repeated segments; `NEVER` for one that is not known."""
+        rows = self._rows
+        at: i64 = row * WORDS
+        if syn_synack_ns < rows[at + _RETRIED_SYN_SYNACK]:
+            rows[at + _RETRIED_SYN_SYNACK] = syn_synack_ns
+        if synack_ack_ns < rows[at + _RETRIED_SYNACK_ACK]:
+            rows[at + _RETRIED_SYNACK_ACK] = synack_ack_ns
+
+    def see_ttls(self, row: i64, client_ttl: i64, server_ttl: i64) -> None:
+        """Take in the TTLs of another flow; 0 for one that is not known."""
+        pair = Pair()
+        self.load(row, pair)
+        pair.see_ttls(client_ttl, server_ttl)
+        self.store(row, pair)
+
+    def count_unshown(self, row: i64) -> None:
+        """One more flow is not shown one by one."""
+        self._rows[row * WORDS + _UNSHOWN] += 1
+
+    def unshown(self, row: i64) -> i64:
+        """Flows that are not shown one by one."""
+        return self._rows[row * WORDS + _UNSHOWN]
+
+    def moment(self, row: i64) -> tuple[i64, i64]:
+        """When the hosts were met first."""
+        at: i64 = row * WORDS
+        return self._rows[at + _RECORD], self._rows[at + _WITHIN]
+
+    def load(self, row: i64, pair: Pair) -> None:
+        """Let ``pair`` be what is known of the hosts in ``row``."""
+        rows = self._rows
+        at: i64 = row * WORDS
+        pair.syn_synack_ns = rows[at + _SYN_SYNACK]
+        pair.synack_ack_ns = rows[at + _SYNACK_ACK]
+        pair.unshown = rows[at + _UNSHOWN]
+        pair.retried_syn_synack_ns = rows[at + _RETRIED_SYN_SYNACK]
+        pair.retried_synack_ack_ns = rows[at + _RETRIED_SYNACK_ACK]
+        pair.client_ttl = (rows[at + _TTLS] & 0xFFFF) - 1
+        pair.server_ttl = (rows[at + _TTLS] >> 16) - 1
+        pair.file_index = rows[at + _FILE] >> 1
+        pair.moment = (rows[at + _RECORD], rows[at + _WITHIN])
+
+    def store(self, row: i64, pair: Pair) -> None:
+        """Let what is known of the hosts in ``row`` be ``pair``."""
+        rows = self._rows
+        at: i64 = row * WORDS
+        rows[at + _SYN_SYNACK] = pair.syn_synack_ns
+        rows[at + _SYNACK_ACK] = pair.synack_ack_ns
+        rows[at + _UNSHOWN] = pair.unshown
+        rows[at + _RETRIED_SYN_SYNACK] = pair.retried_syn_synack_ns
+        rows[at + _RETRIED_SYNACK_ACK] = pair.retried_synack_ack_ns
+        rows[at + _TTLS] = (pair.client_ttl + 1) | ((pair.server_ttl + 1) << 16)
+        rows[at + _FILE] = (pair.file_index << 1) | (rows[at + _FILE] & 1)
+        rows[at + _RECORD] = pair.moment[0]
+        rows[at + _WITHIN] = pair.moment[1]
+
+    def _add(self, hosts: i64, is_v6: i64) -> i64:
+        row: i64 = self._count
+        at: i64 = row * WORDS
+        if at >= len(self._rows):
+            more = vec[i64]([0] * WORDS)
+            for _ in range(_BLOCK):
+                more = extend(more, more)
+            self._rows = extend(self._rows, more)
+        self._rows[at] = hosts
+        self._rows[at + _FILE] = is_v6
+        self._count += 1
+        return row
+
+    def _begin(self, row: i64, file_index: i64, moment: tuple[i64, i64]) -> None:
+        rows = self._rows
+        at: i64 = row * WORDS
+        rows[at + _SYN_SYNACK] = NEVER
+        rows[at + _SYNACK_ACK] = NEVER
+        rows[at + _RETRIED_SYN_SYNACK] = NEVER
+        rows[at + _RETRIED_SYNACK_ACK] = NEVER
+        rows[at + _TTLS] = 1 | (1 << 16)
+        rows[at + _FILE] |= file_index << 1
+        rows[at + _RECORD] = moment[0]
+        rows[at + _WITHIN] = moment[1]
