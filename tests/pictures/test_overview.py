@@ -1,3 +1,4 @@
+import re
 import tracemalloc
 
 from factories import event, flow, healthy, refused, report, silent_client, slow_server, ticket
@@ -8,6 +9,7 @@ from pcapstall.report.pictures import ecdf, overview, svg
 from pcapstall.report.pictures.spread import SERVERS_MAX, STEPS, Spread, busiest, lengths_of, of_flows, unended_of
 from pcapstall.report.prose import worst_first
 
+SVG = "{http://www.w3.org/2000/svg}"
 T0 = 1_621_450_142_123_456_000
 
 
@@ -202,7 +204,27 @@ def test_a_legend_of_every_kind_stays_within_the_picture() -> None:
     flows = [stalled(at, at * SECOND, SECOND, cause) for at, cause in enumerate(causes, 1)]
     failed = refused()._replace(events=refused().events | {"syn": event(0, 1)})
     root = read(overview.draw([*flows, failed], spread_of(10)))
-    legend = [text for text in root.iter("{http://www.w3.org/2000/svg}text") if " (1" in (text.text or "")]
+    legend = [text for text in root.iter(f"{SVG}text") if " (1" in (text.text or "")]
     assert len(legend) == 9
     for text in legend:
         assert float(text.get("x", "")) + svg.width_of(text.text or "") <= overview.WIDTH
+
+
+def test_the_name_of_the_worst_flow_is_moved_off_other_marks_and_their_arrows() -> None:
+    worst = stalled(1, 0, 20 * SECOND)
+    others = [
+        stalled(at, at * SECOND, 19 * SECOND)._replace(open_ns={"ack_ch": 19 * SECOND}, intervals_ns={})
+        for at in range(2, 5)
+    ]
+    for beside in ([], others, [stalled(9, 30 * SECOND, SECOND), *others]):
+        root = read(overview.draw([worst, *beside], Spread()))
+        (name,) = [text for text in root.iter(f"{SVG}text") if (text.text or "").startswith("flow 1: ")]
+        x, y = float(name.get("x", "")), float(name.get("y", ""))
+        wide = len(name.text or "") * svg.BOLD
+        left = x - wide if "end" in (name.get("class") or "") else x
+        for path in root.iter(f"{SVG}path"):
+            classes = (path.get("class") or "").split()
+            if "mark" in classes or "step" in classes:
+                across, down = (float(number) for number in re.findall(r"-?[\d.]+", path.get("transform", "")))
+                above = 16 if "step" in classes else 5
+                assert not (left < across + 3 and across - 3 < left + wide and y - 9 < down + 5 and down - above < y)

@@ -1,9 +1,11 @@
+import re
+
 import pytest
 from factories import HOSTILE, clean, event, flow, hostile, report, silent_client, slow_server, ticket
 from picture_support import CAPTURES, STALLED, read, texts, timeline, titles
 
 from pcapstall.core.times import MS, SECOND
-from pcapstall.report.pictures import waterfall_svg
+from pcapstall.report.pictures import svg, waterfall_svg
 from pcapstall.report.pictures.waterfall import BETWEEN, CLIENT, SERVER, waterfall_of
 from pcapstall.report.sketch import sketch_of
 
@@ -138,3 +140,62 @@ def test_a_log_of_nobody_is_wrapped_across_the_lanes() -> None:
     lines = texts(read(waterfall_svg.draw(waterfall_of(made._replace(rows=rows)))))
     assert not any("…" in line for line in lines)
     assert any(line.startswith("inbound.log: INFO worker-2") for line in lines)
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def arrows(root):
+    """Each arrow's ends across, and how far down it is."""
+    for path in root.iter(f"{SVG}path"):
+        if "arrow" in (path.get("class") or "").split():
+            x, y, end, _ = (float(number) for number in re.findall(r"-?[\d.]+", path.get("d") or ""))
+            yield min(x, end), max(x, end), y
+
+
+def names_across(root):
+    """What each text between the lanes takes: left, right, top, bottom."""
+    for node in root.iter(f"{SVG}text"):
+        classes = (node.get("class") or "").split()
+        if "halo" not in classes:
+            continue
+        x, y = float(node.get("x") or 0), float(node.get("y") or 0)
+        character = svg.BOLD if "strong" in classes else svg.CHARACTER
+        aside = "".join(part.text or "" for part in node)
+        wide = len(node.text or "") * character + svg.width_of(aside)
+        left = x - wide / 2 if "mid" in classes else x - wide if "end" in classes else x
+        yield left, left + wide, y - 9, y + 4, node.text
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("client-hello-lost", "3"), ("mtu-black-hole", "2"), ("server-hello-lost", "2"), ("ack-lost", "4")],
+)
+def test_no_text_lies_over_an_arrow_or_its_cross(name, row) -> None:
+    made = timeline(CAPTURES / name / "capture.pcap", row)
+    root = read(waterfall_svg.draw(waterfall_of(made)))
+    drawn_arrows = list(arrows(root))
+    assert drawn_arrows
+    crosses = [
+        tuple(float(number) for number in re.findall(r"-?[\d.]+", path.get("transform") or ""))
+        for path in root.iter(f"{SVG}path")
+        if path.get("class") == "cross"
+    ]
+    for left, right, top, bottom, text in names_across(root):
+        for begin, end, y in drawn_arrows:
+            assert not (left < end and begin < right and top < y < bottom), text
+        for x, y in crosses:
+            assert not (left < x + 5 and x - 5 < right and top < y + 5 and y - 5 < bottom), text
+
+
+@pytest.mark.parametrize("count", [2, 40, 400])
+def test_the_words_of_a_stall_full_of_packets_are_beside_arrows_or_above_the_lanes_only(count) -> None:
+    fall = waterfall_of(timeline(CAPTURES / "client-hello-lost" / "capture.pcap", "3"))
+    (hello, *_) = [mark for mark in fall.marks if mark.label == "ClientHello"]
+    step = (fall.stall.end_ns - fall.stall.start_ns) // count
+    marks = [hello._replace(at_ns=fall.stall.start_ns + step * at, until_ns=None) for at in range(count + 1)]
+    root = read(waterfall_svg.draw(fall._replace(marks=marks)))
+    for left, right, top, bottom, text in names_across(root):
+        for begin, end, y in arrows(root):
+            assert not (left < end and begin < right and top < y < bottom), text
+    assert any(line.startswith("ch_ack 1.8 s = ") for line in texts(root))

@@ -14,7 +14,7 @@ from pcapstall.cli.main import main
 from pcapstall.core.times import MS
 from pcapstall.report.model import Evidence
 from pcapstall.report.pictures import waterfall_svg
-from pcapstall.report.pictures.waterfall import ASIDE, CLIENT, SERVER, waterfall_of
+from pcapstall.report.pictures.waterfall import ASIDE, BETWEEN, CLIENT, SERVER, waterfall_of
 from pcapstall.report.pictures.waterfall_text import LEAST_WIDTH, LINES, PLAIN, lines
 from pcapstall.report.sketch import sketch_of
 from pcapstall.report.untrusted import display_width
@@ -184,3 +184,18 @@ def test_what_does_not_fit_on_an_arrow_stands_above_it(width: int) -> None:
         assert "─ complete [40] ─" in drawn[at + 1]
     else:
         assert "◀" in drawn[at] or "◀" in drawn[at + 1]
+
+
+@pytest.mark.parametrize("width", [60, 61, 62, 80, 100])
+@pytest.mark.parametrize(("lane", "toward"), [(CLIENT, ""), (SERVER, ""), (BETWEEN, ""), (BETWEEN, CLIENT)])
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_the_bar_of_the_network_takes_no_letter_of_a_name(width, lane, toward, is_lost) -> None:
+    (mark, *_) = [mark for mark in PACKETS.marks if mark.label == "ClientHello"]
+    assert PACKETS.stall is not None
+    assert PACKETS.stall.lane == BETWEEN
+    for length in range(1, 40):
+        label = ("abcdefghijklmnopqrstuvwxyz" * 2)[:length]
+        made = mark._replace(label=label, lane=lane, toward=toward, lost=is_lost, until_ns=None, place="frame 7")
+        drawn = "".join(list(lines(PACKETS._replace(marks=[made]), width))[2:])
+        assert label in "".join(sign for sign in drawn if sign.isalpha()), drawn
+        assert drawn.count("[") == drawn.count("]"), drawn

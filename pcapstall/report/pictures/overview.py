@@ -70,6 +70,8 @@ class _Drawing:
         self._spread = spread
         """As fine, and so many that none may become an object of its own."""
         self._linked = linked
+        self._legend_end = 0.0
+        """How far down the legend reaches, which is drawn first."""
         self._markless = markless
         """How many flows have no place."""
         shown = [*told, *fine]
@@ -136,6 +138,7 @@ class _Drawing:
                 yield svg.path(kind.shape, f"k-{name}", x, y)
                 yield svg.text(x + 10, y + 4, words)
                 x += 28 + svg.width_of(words)
+        self._legend_end = y + 8
 
     def _frame(self) -> Iterator[str]:
         for y, words in self._y.ticks():
@@ -198,10 +201,41 @@ class _Drawing:
         if not self._told or not self._told[0].flow.stalled:
             return
         dot, flow = self._told[0], self._told[0].flow
-        x, y = self._place(dot.start_ns, dot.length_ns)
         words = f"flow {flow.id}: {stall_words(flow, dot.length_ns or 0)}"
-        is_left = x < (_LEFT + _RIGHT) / 2
-        yield svg.text(x + (11 if is_left else -11), y - 6, words, f"strong halo {'' if is_left else 'end'}".strip())
+        x, y, is_left = self._free_place(dot, svg.width_of(words) * svg.BOLD / svg.CHARACTER)
+        yield svg.text(x, y, words, f"strong halo {'' if is_left else 'end'}".strip())
+
+    def _free_place(self, dot: _Dot, wide: float) -> tuple[float, float, bool]:
+        """Where a text that is so ``wide`` covers the fewest marks beside that of ``dot``; whether it begins there."""
+        at_x, at_y = self._place(dot.start_ns, dot.length_ns)
+        is_left = at_x < (_LEFT + _RIGHT) / 2
+        marks = [self._taken(other) for other in self._told[:_ONE_BY_ONE]]
+        places = [
+            (at_x + (11 if begins else -11), at_y + down, begins) for down in _DOWN for begins in (is_left, not is_left)
+        ]
+
+        def covered(place: tuple[float, float, bool]) -> int:
+            x, y, begins = place
+            left, right = (x, x + wide) if begins else (x - wide, x)
+            if left < _LEFT or right > WIDTH or y - _TALL < self._legend_end:
+                return len(marks) + 1
+            return sum(
+                left < mark_right and mark_left < right and y - _TALL < bottom and top < y + 3
+                for mark_left, top, mark_right, bottom in marks
+            )
+
+        return min(places, key=covered)
+
+    def _taken(self, dot: _Dot) -> tuple[float, float, float, float]:
+        """What the mark of ``dot`` covers, with the arrow of a stall that has not ended."""
+        x, y = self._place(dot.start_ns, dot.length_ns)
+        return x - 6, y - (17 if dot.flow.stall_is_open else 6), x + 6, y + 6
+
+
+_DOWN: Final = (-6, 16, -20, 30, -34, 44)
+"""How far under a mark its name may stand, the best place first."""
+_TALL: Final = 11
+"""How far a text reaches up."""
 
 
 def _title(flow: FlowReport, dot: _Dot) -> str:

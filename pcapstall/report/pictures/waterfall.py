@@ -198,3 +198,19 @@ def _mark(row: TimelineRow, places: Places) -> Mark:
         row.since_syn_ns, until, lane, is_packet, is_log, label, where, title, row.evidence, row.unsure,
         row.lost > 0, row.lost >= row.count, row.toward,
     )  # fmt: skip
+
+
+def notes_of(fall: Waterfall) -> list[str]:
+    """What is to be known of its drawing, a sentence or two a line."""
+    notes = [f"Milliseconds since {fall.zero}, not to scale: long silences are drawn short."]
+    if any(mark.evidence for mark in fall.marks):
+        notes.append("Bold: the verdict rests on it.")
+    if any(mark.unsure for mark in fall.marks):
+        notes[-1] += " ~: the clocks do not tell whether it was before or after what is beside it."
+    if any(mark.is_packet and mark.until_ns is not None for mark in fall.marks):
+        notes.append("Dashed: the same once more, the last time.")
+    if any(mark.lost for mark in fall.marks):
+        notes.append("A cross: lost, most likely on its way, or dropped where it went to.")
+    if fall.left_out:
+        notes.append(f"{fall.left_out} more events are left out.")
+    return notes

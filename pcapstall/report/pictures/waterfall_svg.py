@@ -4,6 +4,7 @@ Arrows are level: when a packet was at the other end is not known from one captu
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from pcapstall.core.times import format_span
@@ -11,7 +12,7 @@ from pcapstall.report.folding import evenly_folded
 from pcapstall.report.pictures import svg
 from pcapstall.report.pictures.palette import kind_of
 from pcapstall.report.pictures.time_axis import make_axis
-from pcapstall.report.pictures.waterfall import ASIDE, BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall
+from pcapstall.report.pictures.waterfall import ASIDE, BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall, notes_of
 from pcapstall.report.untrusted import printable
 
 _TIMES: Final = 84.0
@@ -33,6 +34,10 @@ _LINE: Final = 14.0
 _LINES: Final = 3
 _CLEAR: Final = 10.0
 """What a text across the lanes keeps from the arrows' names."""
+_ABOVE: Final = 6.0
+"""How far above its arrow a packet's name is: no letter reaches down to it."""
+_WORDS: Final = 34.0
+"""How much room the words of the stall need."""
 _LANES: Final = (CLIENT, BETWEEN, SERVER)
 _WAY: Final = 0.8
 """How far between the lanes the arrow of a lost packet goes: beyond most of its text."""
@@ -73,25 +78,10 @@ def draw(fall: Waterfall) -> svg.Picture:
     ]
     for at, mark in enumerate(layout.marks):
         parts.append(_mark(mark, layout.spots[at], layout))
-    notes = _notes(fall)
+    notes = notes_of(fall)
     for at, note in enumerate(notes):
         parts.append(svg.text(10, layout.bottom + 20 + 15 * at, svg.fitted(note, layout.width - 16), "dim"))
     return svg.Picture(layout.width, layout.bottom + 24 + 15 * len(notes), fall.label, parts)
-
-
-def _notes(fall: Waterfall) -> list[str]:
-    notes = [f"Milliseconds since {fall.zero}, not to scale: long silences are drawn short."]
-    if any(mark.evidence for mark in fall.marks):
-        notes.append("Bold: the verdict rests on it.")
-    if any(mark.unsure for mark in fall.marks):
-        notes[-1] += " ~: the clocks do not tell whether it was before or after what is beside it."
-    if any(mark.is_packet and mark.until_ns is not None for mark in fall.marks):
-        notes.append("Dashed: the same once more, the last time.")
-    if any(mark.lost for mark in fall.marks):
-        notes.append("A cross: lost, most likely on its way, or dropped where it went to.")
-    if fall.left_out:
-        notes.append(f"{fall.left_out} more events are left out.")
-    return notes
 
 
 def _rooms(
@@ -182,11 +172,22 @@ def _stall(stall: Stall | None, layout: _Layout) -> Iterator[str]:
     yield svg.group(bar, said)
     inside = [gap for gap in layout.axis.silences if gap.start >= top - 1 and gap.end <= bottom + 1]
     widest = max(inside, key=lambda gap: gap.end - gap.start, default=None)
-    middle = (widest.start + widest.end) / 2 if widest is not None else (top + bottom) / 2
+    above, below = (widest.start, widest.end) if widest is not None else _widest_gap(top, bottom, layout)
+    middle = (above + below) / 2
+    yield svg.path(kind.shape, f"k-{kind.name} mark", x, middle)
+    if below - above < _WORDS:
+        return  # they would lie over arrows, and are above the lanes, too
     words_x, classes = (x + 14, "") if stall.lane == CLIENT else (x - 14, "end")
     yield svg.text(words_x, middle - 3, stall.words, f"strong halo {classes}".strip())
     yield svg.text(words_x, middle + 13, kind.words, f"halo {classes}".strip())
-    yield svg.path(kind.shape, f"k-{kind.name} mark", x, middle)
+
+
+def _widest_gap(top: float, bottom: float, layout: _Layout) -> tuple[float, float]:
+    """Where between two heights there is most room without an arrow or its name."""
+    heights = sorted(layout.spots[at] for at, mark in enumerate(layout.marks) if mark.is_packet)
+    inside = [top, *(height for height in heights if top < height < bottom), bottom]
+    above, below = max(pairwise(inside), key=lambda gap: gap[1] - gap[0])
+    return above, below - (_ROW if below in heights else 0)
 
 
 def _spans(layout: _Layout) -> Iterator[str]:
@@ -252,25 +253,36 @@ def _tracks_away(lane: str, layout: _Layout) -> float:
 
 def _arrow(mark: Mark, y: float, layout: _Layout, weight: str) -> list[str]:
     where = svg.fitted(mark.place, _APART / 2)
-    said = svg.fitted(
-        mark.label, _APART - 2 * _ASIDE - 20 - svg.width_of(where), svg.BOLD if mark.evidence else svg.CHARACTER
-    )
+    start, end = _reach(mark, layout, mark.lost)
+    # Above the shaft: clear of it, of the cross of a lost packet, and of the network's bar beside the server's lane.
+    left, right = min(start, end), min(max(start, end), layout.x[SERVER] - _ASIDE - 8)
+    room = right - left - 2 * _CLEAR - svg.width_of(where)
+    said = svg.fitted(mark.label, room, svg.BOLD if mark.evidence else svg.CHARACTER)
+    middle = (left + right) / 2
     parts = _level(mark, y, layout, "arrow", mark.lost)
-    parts.append(svg.text(layout.x[BETWEEN] - _ASIDE / 2, y - 4, said, f"{weight} halo mid".strip(), where))
+    parts.append(svg.text(middle, y - _ABOVE, said, f"{weight} halo mid".strip(), where))
     if mark.until_ns is not None:
         parts += _level(mark, layout.axis.at(mark.until_ns), layout, "arrow again", mark.last_lost)
     return parts
 
 
-def _level(mark: Mark, y: float, layout: _Layout, classes: str, lost: bool) -> list[str]:
-    """The arrow from lane to lane, or as far as it came; what the network sent begins between them."""
+def _reach(mark: Mark, layout: _Layout, lost: bool) -> tuple[float, float]:
+    """Where an arrow begins and ends; what the network sent begins between the lanes, what was lost ends there."""
     to_server = mark.toward == SERVER if mark.toward else mark.lane == CLIENT
     start, end = (layout.x[CLIENT], layout.x[SERVER]) if to_server else (layout.x[SERVER], layout.x[CLIENT])
-    onward = 1 if to_server else -1
     if mark.toward:
         start = end + (start - end) * _WAY
     if lost:
         end = start + (end - start) * _WAY
+    return start, end
+
+
+def _level(mark: Mark, y: float, layout: _Layout, classes: str, lost: bool) -> list[str]:
+    """The arrow from lane to lane, or as far as it came."""
+    start, end = _reach(mark, layout, lost)
+    to_server = end > start
+    onward = 1 if to_server else -1
+    if lost:
         return [svg.line(start, y, end, y, classes), svg.path(_CROSS, "cross", end, y)]
     parts = [svg.line(start, y, end - 9 * onward, y, classes)]
     parts.append(svg.path("M0 0L-9-4V4z" if to_server else "M0 0L9-4V4z", "head", end - onward, y))

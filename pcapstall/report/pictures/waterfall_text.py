@@ -182,7 +182,7 @@ def _is_arrow(mark: Mark) -> bool:
 
 
 def _room(mark: Mark, columns: _Columns) -> int:
-    rooms = {CLIENT: columns.client - 2, SERVER: columns.server - 2, BETWEEN: columns.between - 4}
+    rooms = {CLIENT: columns.client - 2, SERVER: columns.server - 2, BETWEEN: columns.between - 6}
     return rooms[mark.lane]
 
 
@@ -204,7 +204,8 @@ def _arrow(mark: Mark, width: int, signs: Signs, barred: bool) -> list[str]:
         needed = display_width(f"{printable(mark.label)} [{where}]") + 3 + len(tail)
         reach = min(max(width * 4 // 5, needed), width - 3)
     room = reach - 1 - len(tail)
-    kept = 4 if barred and reach == width else 2  # the bar of the network stands near the server's lane
+    # The bar of the network stands near the server's lane, where all but what leaves the server's short of it is.
+    kept = 4 if barred and (reach == width or to_server is not mark.lost) else 2
     label = printable(mark.label) + (f" [{where}]" if where and display_width(where) < reach // 2 else "")
     *above, last = evenly_folded(label, room - kept, _LINES)
     said = f" {last} "
