@@ -3,10 +3,14 @@
 Checks all arguments before anything is read. Every line is written out at once; what is in it is made elsewhere.
 """
 
+from collections.abc import Sequence
+
 import click
 
+from pcapstall.capture.source import can_be_read_again
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.inputs import check_inputs
+from pcapstall.cli.lines import PATIENCE_S, Lines
 from pcapstall.cli.main import OK
 from pcapstall.cli.reading import end_if_stopped, exit_code, how_to_read
 from pcapstall.cli.stages import stages
@@ -72,17 +76,28 @@ def command(
     stages("watching")
     found: list[Watched] = []
     with destination.opened(None) as out, terminal.ctrl_c_stops() as stop:
+        lines = Lines(out, stop, lambda: _held_up(captures, "nothing is read meanwhile"))
 
         def tell(told: Told | Standing) -> None:
-            out.write(line_of(told, wanted) + "\n")
-            out.flush()
+            lines.write(line_of(told, wanted))
 
         found.append(watch(captures, how, tell, keep=keep, every_ns=every_ns, stop=stop))
+        if lines.waited_s >= PATIENCE_S:
+            _held_up(captures, f"nothing was read for {lines.waited_s:.1f} s in all")
     for watched in found:
         if not watched.captures:
             end_if_stopped(stop, watched.unreadable)
         return _finish(watched, conditions)
     return OK  # whoever reads the lines has had enough
+
+
+def _held_up(captures: Sequence[str], what: str) -> None:
+    """Say that the reader of the lines does not keep up, where that may cost packets: of a file none are lost."""
+    if not all(map(can_be_read_again, captures)):
+        destination.say(
+            f"whoever reads standard output does not keep up: {what}, and what writes the capture may drop packets"
+            " (tcpdump tells how many when it ends)"
+        )
 
 
 def _every(text: str | None) -> int:
