@@ -116,7 +116,7 @@ class Forked:
             for fd in fds:
                 os.close(fd)
             raise
-        # The process alone holds the third, so that the second, a pipe, can be read as soon as it is over.
+        # The process alone holds the third, so that the second, a pipe, can be read as soon as it has told or is over.
         self._told_fd, self.end_fd, hold_fd = fds
         if self._pid == 0:
             paper = Paper(self._told_fd)
@@ -130,6 +130,7 @@ class Forked:
                 self._mark[0] = _FAILED
                 raise
             finally:
+                os.close(hold_fd)  # to give back the memory takes some milliseconds, which nobody need wait for
                 # Whatever happened: this is not the program, and nothing of it may be written or removed from here.
                 os._exit(self._mark[0] != _TOLD)
         os.close(hold_fd)
@@ -160,12 +161,12 @@ class Forked:
         return bool(self._held)
 
     def told(self) -> mmap.mmap | Failure:
-        """What it has written, or why it has not; waits until it is over."""
+        """What it has written, or why it has not; waits until it has, or is over."""
         poll = select.poll()
         poll.register(self.end_fd, select.POLLIN)
         while not self._over and not poll.poll(LOOK_S * 1000):
             self.gives_up()
-        if not self._over:
+        if not self._over and not self._mark[0]:
             self._wait(0)
         if self._held and not self._mark[0]:
             return Failure(self._held, "", held=True)

@@ -17,7 +17,8 @@ from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
 from pcapstall.cli.terminal import ctrl_c_stops
 from pcapstall.pipeline import Analysis, Options, analyse, forked, workers
-from pcapstall.pipeline.forked import Forked, ShareHeld, ShareRedone, WorkerFault
+from pcapstall.pipeline.forked import Failure, Forked, ShareHeld, ShareRedone, WorkerFault
+from pcapstall.pipeline.paper import Paper
 
 
 @pytest.fixture(autouse=True)
@@ -569,3 +570,22 @@ main()
             )  # fmt: skip
         assert ended.stderr == "pcapstall: --jobs 2: one process did it, for a pipe is read by one process\n"
         assert ended.returncode == 0
+
+
+def test_nobody_waits_for_memory_that_is_given_back() -> None:
+    """What a process has told is there before it is over."""
+
+    def work(paper: Paper) -> None:
+        paper.write(b"all that there is")
+        os._exit = lambda _code: time.sleep(60)  # type: ignore[assignment,return-value]
+
+    began_s = time.monotonic()
+    forked = Forked("slow to end", work)
+    said = forked.told()
+    assert not isinstance(said, Failure)
+    assert said[:] == b"all that there is"
+    assert not forked.has_ended()
+    said.close()
+    forked.close()
+    assert time.monotonic() - began_s < 8
+    assert not Path(f"/proc/{forked._pid}").exists()
