@@ -35,26 +35,27 @@ class Board:
         self.count = count
         self.sizes = sizes
         """Bytes of each file that are read: one that grows must be as long for all."""
-        self._slots = memoryview(mmap.mmap(-1, _SLOT_LEN * (_FIRST_AT + 2 * count))).cast("q")
+        self.slots = memoryview(mmap.mmap(-1, _SLOT_LEN * (_FIRST_AT + 2 * count))).cast("q")
+        """All of it, for what is done so often that a call counts."""
 
     def restart(self, index: int) -> None:
         """It begins anew."""
-        self.note_asked(index, 0)
+        self[self.asked_at(index)] = 0
         self[_FIRST_AT + self.count + index] = _READS
 
     def __getitem__(self, slot: int) -> int:
-        return self._slots[slot]
+        return self.slots[slot]
 
     def __setitem__(self, slot: int, value: int) -> None:
-        self._slots[slot] = value
+        self.slots[slot] = value
+
+    def asked_at(self, index: int) -> int:
+        """The slot in which process ``index`` counts the chunks that it asks for."""
+        return _FIRST_AT + index
 
     def asked(self, index: int) -> int:
-        """How many chunks process ``index`` asked for."""
-        return self[_FIRST_AT + index]
-
-    def note_asked(self, index: int, chunks: int) -> None:
-        """It asks for another one."""
-        self[_FIRST_AT + index] = chunks
+        """How many chunks it asked for."""
+        return self[self.asked_at(index)]
 
     def is_waiting(self, index: int) -> bool:
         """Whether it waits, and has not read the last chunk that it asked for."""
@@ -85,6 +86,7 @@ class Gate:
         self._index = index
         self._is_over = is_over
         self._asked = 0
+        self._asked_at = board.asked_at(index)
         self.has_stopped = False
         """Whether the end was reached because somebody had asked for it."""
         board.restart(index)
@@ -95,7 +97,19 @@ class Gate:
             return 0
         board = self._board
         self._asked += 1
-        board.note_asked(self._index, self._asked)
+        board.slots[self._asked_at] = self._asked
+        # All that is done for each chunk; there is something to wait for once in a run, if at all.
+        if (stop.count or board.slots[_ORDER_AT]) and self._is_beyond_the_end(stop):
+            self.has_stopped = True
+            return 0
+        size = board.sizes.get(source.path)
+        if size is None or size - source.bytes_read >= most:
+            return most
+        return max(size - source.bytes_read, 0)
+
+    def _is_beyond_the_end(self, stop: "Stop") -> bool:
+        """Whether the chunk that is asked for is not to be read, when that is decided."""
+        board = self._board
         if stop.count > 1:
             raise KeyboardInterrupt(stop.by)
         if stop.count and not self._index:
@@ -105,11 +119,7 @@ class Gate:
             self._is_over(0)
             time.sleep(_NAP_S)
         board.note_waiting(self._index, False)
-        if board[_ORDER_AT] == _GO_ON and self._asked > board[_LIMIT_AT]:
-            self.has_stopped = True
-            return 0
-        size = board.sizes.get(source.path)
-        return most if size is None else min(most, max(size - source.bytes_read, 0))
+        return board[_ORDER_AT] == _GO_ON and self._asked > board[_LIMIT_AT]
 
     def _decide(self, stop: "Stop") -> None:
         """Let all go on to where the first of them is now, and no further."""

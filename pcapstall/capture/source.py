@@ -168,11 +168,14 @@ class FileSource(Source):
 
     def _read(self) -> bytes:
         stop = self.stop_switch
-        if self._resting is not None and not stop.is_reached:
-            self._wake(*self._resting)
-        if stop.is_reached or self._fd < 0:
+        gate = stop.gate
+        if stop.count if gate is None else gate.has_stopped:  # stop.is_reached, without a call for each chunk
             return b""
-        size = CHUNK if stop.gate is None else stop.gate.allowance(stop, self, CHUNK)
+        if self._resting is not None:
+            self._wake(*self._resting)
+        if self._fd < 0:
+            return b""
+        size = CHUNK if gate is None else gate.allowance(stop, self, CHUNK)
         try:
             chunk = os.read(self._fd, size)
         except OSError as error:
