@@ -168,14 +168,11 @@ class FileSource(Source):
 
     def _read(self) -> bytes:
         stop = self.stop_switch
-        gate = stop.gate
-        if stop.count if gate is None else gate.has_stopped:  # stop.is_reached, without a call for each chunk
-            return b""
-        if self._resting is not None:
+        if self._resting is not None and not stop.is_reached:
             self._wake(*self._resting)
-        if self._fd < 0:
+        if self._fd < 0 or (stop.count if stop.gate is None else stop.gate.has_stopped):  # is_reached without a call
             return b""
-        size = CHUNK if gate is None else gate.allowance(stop, self, CHUNK)
+        size = CHUNK if stop.gate is None else stop.gate.allowance(stop, self, CHUNK)
         try:
             chunk = os.read(self._fd, size)
         except OSError as error:
