@@ -69,7 +69,8 @@ class Hellos:
     def _fill(self, body: bytes, out: bytearray, from_client: bool) -> None:
         out[:_RANDOM] = body[:_RANDOM]
         random = body[_RANDOM:_SESSION_ID]
-        retry = begins_hello_retry(bytes(MESSAGE_HEADER_LEN) + body[:_SESSION_ID])
+        beginning = bytes(MESSAGE_HEADER_LEN) + body[:_SESSION_ID]
+        retry = begins_hello_retry(beginning, 0, len(beginning))
         out[_RANDOM : _RANDOM + len(random)] = random if retry else self._mapping.blob(random, len(random) == 32)
         if not from_client and body[0] == _DRAFT_MAJOR:
             at = _SESSION_ID

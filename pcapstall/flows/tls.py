@@ -81,8 +81,9 @@ class TlsStreams:
 
     def finish(self, flow: Flow) -> None:
         """The flow is over: read what still waits, holes or not, and let go of the stream's bytes."""
-        self._finish_half(flow.client())
-        self._finish_half(flow.server())
+        if flow.opener.head is not None or flow.answerer.head is not None:
+            self._finish_half(flow.client())
+            self._finish_half(flow.server())
         self.events.finish(flow)
         note_talk(flow)
         stop_reading(flow.opener, self._limits)

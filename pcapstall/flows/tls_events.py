@@ -208,9 +208,10 @@ class TlsEvents:
         first = self._arrival(half, self.event.start_offset, now)
         last = self._arrival(half, self.event.last_offset, now)
         hello: ServerHello | None = None
-        is_retry = begins_hello_retry(self.event.body)
-        if self.event.kind == HANDSHAKE:
-            hello = self._server_hellos.parse(self.event.body)
+        event = self.event
+        is_retry = begins_hello_retry(event.buf, event.body_at, event.body_end)
+        if event.kind == HANDSHAKE:
+            hello = self._server_hellos.parse(event.buf, event.body_at, event.body_end)
         if is_retry and flow.hello_retry_ref == 0:
             flow.rare().hello_retry_ns = first.ns
             flow.rare().hello_retry_ref = first.ref

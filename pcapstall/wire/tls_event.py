@@ -54,9 +54,11 @@ class TlsEvent:
         """Bytes of the body, without the header."""
         self.level: i64 = -1
         self.description: i64 = -1
-        self.body: bytes = b""
-        """A whole hello: with the 4-byte handshake header, or the SSLv2 record header. Of an unread one what there is
-        up to the end of its random, without a hole."""
+        self.buf: bytes = b""
+        self.body_at: i64 = 0
+        self.body_end: i64 = 0
+        """A whole hello is ``buf[body_at:body_end]``: with the 4-byte handshake header, or the SSLv2 record header. Of
+        an unread one what there is up to the end of its random, without a hole. Nothing else has a body."""
         self.reason: str = ""
 
     def fill(self, kind: i64, kind_type: i64, first_offset: i64, last_offset: i64, length: i64) -> None:
@@ -69,8 +71,20 @@ class TlsEvent:
         self.length = length
         self.level = -1
         self.description = -1
-        self.body = b""
+        self.body_at = 0
+        self.body_end = 0
         self.reason = ""
+
+    def set_body(self, buf: bytes, at: i64, end: i64) -> None:
+        """The hello is ``buf[at:end]``."""
+        self.buf = buf
+        self.body_at = at
+        self.body_end = end
+
+    @property
+    def body(self) -> bytes:
+        """The bytes of the hello."""
+        return self.buf[self.body_at : self.body_end]
 
 
 def is_hello(message_type: i64) -> bool:

@@ -6,10 +6,10 @@ not. The ClientHello is read in its own module.
 
 from typing import Final, final
 
-from librt.strings import read_i16_be
+from librt.strings import read_i32_be
 from mypy_extensions import i64, mypyc_attr
 
-from pcapstall.core.words import u16_be, u24_be
+from pcapstall.core.words import U32, u16_be, u32_be
 from pcapstall.wire.tls_client_hello import ClientHello, parse_client_hello
 from pcapstall.wire.tls_names import SERVER_HELLO, TLS_1_3, is_tls13, printable
 from pcapstall.wire.tls_shape import (
@@ -23,6 +23,7 @@ __all__ = ["ClientHello", "ServerHello", "parse_client_hello", "parse_server_hel
 
 # SHA-256 of "HelloRetryRequest" in a ServerHello's random (RFC 8446 section 4.1.3).
 _HELLO_RETRY_RANDOM: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+_HELLO_RETRY_FIRST: Final = 0xCF
 _BODY_OFFSET: Final = 4
 _RANDOM_OFFSET: Final = 6
 _SESSION_ID_OFFSET: Final = 38
@@ -80,18 +81,20 @@ def resumed(client: ClientHello, server: ServerHello, certificate_seen: bool) ->
     return len(client.session_id) > 0 and client.session_id == server.session_id and not certificate_seen
 
 
-def begins_hello_retry(beginning: bytes) -> bool:
-    """Whether a ServerHello of which no more than ``beginning`` was captured is a HelloRetryRequest."""
-    if len(beginning) <= _RANDOM_OFFSET or i64(beginning[_RANDOM_OFFSET]) != i64(_HELLO_RETRY_RANDOM[0]):
+def begins_hello_retry(buf: bytes, at: i64, end: i64) -> bool:
+    """Whether a ServerHello of which no more than ``buf[at:end]`` was captured is a HelloRetryRequest."""
+    if end - at <= _RANDOM_OFFSET or i64(buf[at + _RANDOM_OFFSET]) != _HELLO_RETRY_FIRST:
         return False
-    random = beginning[_RANDOM_OFFSET:_SESSION_ID_OFFSET]
+    if end > at + _SESSION_ID_OFFSET:
+        end = at + _SESSION_ID_OFFSET
+    random = buf[at + _RANDOM_OFFSET : end]
     return len(random) >= _RANDOM_LEN_MIN and _HELLO_RETRY_RANDOM.startswith(random)
 
 
 def parse_server_hello(message: bytes) -> ServerHello:
     """Read a whole ServerHello message with its 4-byte header."""
     hello = ServerHello()
-    _read(message, hello)
+    _read(message, 0, len(message), hello)
     return hello
 
 
@@ -104,10 +107,10 @@ class ServerHellos:
         """The latest one in each place."""
         self._next: ServerHello = ServerHello()
 
-    def parse(self, message: bytes) -> ServerHello:
-        """`parse_server_hello`, but not always a new object: it is not to be changed."""
+    def parse(self, buf: bytes, at: i64, end: i64) -> ServerHello:
+        """`parse_server_hello` of ``buf[at:end]``, but not always a new object: it is not to be changed."""
         hello = self._next
-        _read(message, hello)
+        _read(buf, at, end, hello)
         place: i64 = (hello.cipher * 31 + hello.key_share_group * 7 + hello.length) & (_PLACES - 1)
         met = self._met[place]
         if _are_equal(hello, met):
@@ -133,67 +136,69 @@ def _are_equal(one: ServerHello, other: ServerHello) -> bool:
     )
 
 
-def _read(message: bytes, hello: ServerHello) -> None:
-    """Read ``message`` into ``hello``, in which there is nothing yet."""
-    end: i64 = len(message)
-    hello.length = end
-    if end < _BODY_OFFSET or i64(message[0]) != SERVER_HELLO or u24_be(message, 1) != end - _BODY_OFFSET:
+def _read(buf: bytes, start: i64, end: i64, hello: ServerHello) -> None:
+    """Read ``buf[start:end]`` into ``hello``, in which there is nothing yet."""
+    hello.length = end - start
+    if end - start < _BODY_OFFSET or u32_be(buf, start) != (SERVER_HELLO << 24) + end - start - _BODY_OFFSET:
         hello.malformed = "header"
         return
-    if end <= _SESSION_ID_OFFSET:
+    session_id_at: i64 = start + _SESSION_ID_OFFSET
+    if end <= session_id_at:
         hello.malformed = "random"
         return
-    hello.version = u16_be(message, _BODY_OFFSET)
-    hello.is_hello_retry = begins_hello_retry(message)
-    at: i64 = _SESSION_ID_OFFSET
-    session_id_end: i64 = _SESSION_ID_OFFSET
+    version: i64 = u16_be(buf, start + _BODY_OFFSET)
+    hello.version = version
+    hello.is_hello_retry = begins_hello_retry(buf, start, end)
+    at: i64 = session_id_at
+    session_id_end: i64 = session_id_at
     # TLS 1.3 drafts up to 21 chose by this field and had neither session id nor compression method.
-    if not (is_tls13(hello.version) and hello.version != TLS_1_3):
-        at += 1 + i64(message[at])
+    if not (is_tls13(version) and version != TLS_1_3):
+        at += 1 + i64(buf[at])
         if at + 3 > end:
             hello.malformed = "session_id"
             return
         session_id_end = at
-        hello.cipher = u16_be(message, at)
+        hello.cipher = u16_be(buf, at)
         at += 3
     else:
         if at + 2 > end:
             hello.malformed = "cipher_suite"
             return
-        hello.cipher = u16_be(message, at)
+        hello.cipher = u16_be(buf, at)
         at += 2
-    _read_server_extensions(message, at, end, hello)
-    if session_id_end > _SESSION_ID_OFFSET + 1 and not is_tls13(hello.version):
-        hello.session_id = message[_SESSION_ID_OFFSET + 1 : session_id_end]
+    _read_server_extensions(buf, at, end, hello)
+    if session_id_end > session_id_at + 1 and not is_tls13(hello.version):
+        hello.session_id = buf[session_id_at + 1 : session_id_end]
 
 
-def _read_server_extensions(message: bytes, at: i64, end: i64, hello: ServerHello) -> None:
+def _read_server_extensions(buf: bytes, at: i64, end: i64, hello: ServerHello) -> None:
     if at == end:
         return
     if at + 2 > end:
         hello.malformed = "extensions"
         return
-    stop: i64 = at + 2 + u16_be(message, at)
+    stop: i64 = at + 2 + u16_be(buf, at)
     at += 2
     if stop != end:
         hello.malformed = "extensions"
         if stop > end:
             stop = end
     while at + 4 <= stop:
-        number: i64 = i64(read_i16_be(message, at)) & 0xFFFF
-        size: i64 = i64(read_i16_be(message, at + 2)) & 0xFFFF
+        word: i64 = i64(read_i32_be(buf, at)) & U32
+        number: i64 = word >> 16
+        size: i64 = word & 0xFFFF
         at += 4
         if at + size > stop:
             hello.malformed = f"extension {number}"
             return
         if number == EXTENSION_SUPPORTED_VERSIONS and size == 2:
-            hello.version = u16_be(message, at)
+            hello.version = u16_be(buf, at)
         elif number == EXTENSION_KEY_SHARE and size >= 2:
-            hello.key_share_group = u16_be(message, at)
+            hello.key_share_group = u16_be(buf, at)
         elif number == EXTENSION_PRE_SHARED_KEY:
             hello.psk_selected = True
         elif number == EXTENSION_ALPN and size > 3:
-            hello.alpn = printable(message[at + 3 : at + size][:_PROTOCOL_LEN_MAX])
+            hello.alpn = printable(buf[at + 3 : at + size][:_PROTOCOL_LEN_MAX])
         at += size
     if at != stop:
         hello.malformed = "extensions"

@@ -137,7 +137,7 @@ class MessageReader:
                     self.offset += whole  # the ordinary hello: whole in one stretch and one record
                     event.fill(HANDSHAKE, message_type, self.message_offset, self.offset - 1, length)
                     event.start_offset = self.message_start
-                    event.body = buf[at : at + whole]
+                    event.set_body(buf, at, at + whole)
                     self.end_of_record()
                     return True
                 self.offset += MESSAGE_HEADER_LEN
@@ -294,7 +294,7 @@ class MessageReader:
             body = self.beginning
         event.fill(kind, self.message_type, self.message_offset, self.offset - 1, self.message_len)
         event.start_offset = self.message_start
-        event.body = body
+        event.set_body(body, 0, len(body))
         self.drop_message()
         self.state = MESSAGE_HEADER
         self.end_of_record()

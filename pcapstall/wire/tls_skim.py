@@ -57,7 +57,7 @@ def read_whole(buf: bytes, at: i64, end: i64, shift: i64, ccs: bool, event: TlsE
                 event.fill(HANDSHAKE, message_type, body + shift, behind + shift - 1, length - MESSAGE_HEADER_LEN)
                 event.start_offset = at + shift
                 if is_hello(message_type):
-                    event.body = buf[body:behind]
+                    event.set_body(buf, body, behind)
                 return behind
             if length < PEEK_LEN or is_hello(message_type):
                 return OTHER

@@ -92,7 +92,8 @@ def read_like_a_reader(data: bytes, shown: bytes, client: bool, ccs: bool) -> in
     """Read the record ``data`` of which ``shown`` is there, more may follow; the kind of event if it was read whole."""
     event = TlsEvent()
     event.fill(8, 8, 8, 8, 8)
-    event.body, event.reason, event.level, event.description = b"old", "old", 1, 1
+    event.reason, event.level, event.description = "old", 1, 1
+    event.set_body(b"old", 0, 3)
     before = copy_event(event)
     behind = read_whole(b"\x16\3" + shown + b"\x17\3\3\0", 2, 2 + len(shown), 500 - 2, ccs, event)
     if behind == OTHER:
