@@ -121,7 +121,12 @@ async def _knock(address: str, patience_s: float) -> None:
     try:
         _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), patience_s)
         writer.close()
-    except (TimeoutError, OSError) as error:
+    except TimeoutError as error:
+        raise ClusterError(
+            f"nothing answers at {address} within {patience_s:.3g} s: is the address right, and is there a firewall"
+            " between?"
+        ) from error
+    except OSError as error:
         raise ClusterError(
             f"nothing listens at {address}{_reason(error)}: is the address right, and does the scheduler run"
             " (dask scheduler)?"
@@ -134,14 +139,15 @@ def _reason(error: BaseException) -> str:
     return f" ({said})" if said else ""
 
 
-async def _within(patience_s: float, address: str, answer: Any) -> Any:
-    """The scheduler's ``answer``; ClusterError where it does not come."""
+async def _within(patience_s: float, address: str, answer: Any, silent: str = "") -> Any:
+    """The scheduler's ``answer``; ClusterError where it does not come, ``silent`` if that is another's fault."""
     try:
         return await asyncio.wait_for(answer, patience_s)
     except TimeoutError as error:
         raise ClusterError(
-            f"the Dask scheduler at {address} has not answered for {patience_s:.3g} s: look whether it, and its host,"
-            " still runs"
+            silent
+            or f"the Dask scheduler at {address} has not answered for {patience_s:.3g} s: look whether it, and its"
+            " host, still runs"
         ) from error
     except OSError as error:
         raise ClusterError(_lost(address)) from error
@@ -158,7 +164,11 @@ async def _check_versions(client: "Client", address: str, patience_s: float) -> 
     import pcapstall
 
     own = Versions(*eval(_ASK))
-    found: dict[str, Any] = await _within(patience_s, address, client.run(eval, _ASK, on_error="return"))
+    silent = (
+        f"not all workers of the Dask cluster at {address} answered within {patience_s:.3g} s: end those that do not"
+        " (its page tells which), and call again"
+    )
+    found: dict[str, Any] = await _within(patience_s, address, client.run(eval, _ASK, on_error="return"), silent)
     with suppress(ImportError):  # it is told as that of workers
         found["the scheduler"] = None
         found["the scheduler"] = await _within(patience_s, address, client.run_on_scheduler(eval, _ASK))

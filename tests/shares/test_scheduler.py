@@ -38,7 +38,8 @@ if __name__ == "__main__":
 
     cluster.follow_and_tell = held
     local = LocalCluster(
-        n_workers={workers}, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address=":0", silence_logs=50
+        n_workers={workers}, processes={processes}, protocol="tcp", host="127.0.0.1", dashboard_address=":0",
+        silence_logs=50,
     )
     {before}
     print(local.scheduler_address, flush=True)
@@ -50,10 +51,13 @@ if __name__ == "__main__":
 
 
 @contextmanager
-def scheduler(tmp_path: Path, before: str = "", after: str = "", workers: int = 1) -> "Iterator[Scheduler]":
+def scheduler(
+    tmp_path: Path, before: str = "", after: str = "", workers: int = 1, processes: bool = False
+) -> "Iterator[Scheduler]":
     """One that does ``before`` once it runs, and ``after`` when it is told to."""
+    script = SCHEDULER.format(before=before, after=after, workers=workers, processes=processes)
     process = subprocess.Popen(
-        [sys.executable, "-c", SCHEDULER.format(before=before, after=after, workers=workers), str(tmp_path / "begun")],
+        [sys.executable, "-c", script, str(tmp_path / "begun")],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     with process:
@@ -111,6 +115,21 @@ def test_one_that_refuses_the_connection() -> None:
         " is the address right, and does the scheduler run (dask scheduler)?"
     )
     assert time.monotonic() - began < 25, "Dask itself would try for 30 s"
+
+
+def test_one_that_cannot_be_reached() -> None:
+    """Its queue is full, so that the kernel drops who wants to come in, as firewalls do."""
+    with socket.socket() as server, ExitStack() as waiting:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        for _ in range(4):
+            one = waiting.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(server.getsockname())
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        assert said(start("--scheduler", address)) == (
+            f"nothing answers at {address} within 1 s: is the address right, and is there a firewall between?"
+        )
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
@@ -176,6 +195,17 @@ def test_one_without_workers(tmp_path: Path) -> None:
     with scheduler(tmp_path, workers=0) as at:
         told = said(start("--scheduler", at.address))
     assert told == f"the Dask scheduler at {at.address} has no workers: start some, dask worker {at.address}"
+
+
+def test_one_with_a_worker_that_is_stopped(tmp_path: Path) -> None:
+    stop = "held = next(iter(local.workers.values())).pid; os.kill(held, 19)"
+    with scheduler(tmp_path, stop, after="os.kill(held, 9)", processes=True) as at:
+        told = said(start("--scheduler", at.address))
+        at.tell()
+    assert told == (
+        f"not all workers of the Dask cluster at {at.address} answered within 1 s: end those that do not (its page"
+        " tells which), and call again"
+    )
 
 
 def test_one_that_loses_all_workers_in_the_middle(tmp_path: Path) -> None:
