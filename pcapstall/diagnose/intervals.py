@@ -44,6 +44,7 @@ from pcapstall.flows.flow import (
     LIVE,
     Flow,
 )
+from pcapstall.flows.roles import hello_sender
 from pcapstall.wire.tls_reader import NEVER
 
 FIRST_RETRY_NS: Final = 1_100_000_000
@@ -219,7 +220,7 @@ class Intervals(IntervalLengths):
         if flow.server_hello_first_ref != 0:
             if client.app_data_ref != 0 or misses_bytes(client) or lacks_rest(flow, tls_server(flow)):
                 return
-            if not may_be_cut_off(flow, tls_server(flow).peer, flow.server_hello_first_ns):
+            if not may_be_cut_off(flow, hello_sender(flow), flow.server_hello_first_ns):
                 self.open_sh_cfin = self._opened(flow.server_hello_first_ns, until_alert(flow, end_ns))
             return
         if flow.client_hello_last_ref == 0:
@@ -231,12 +232,12 @@ class Intervals(IntervalLengths):
                 self.open_ack_ch = self._opened(flow.ack_ns, until_alert(flow, end_ns))
             return
         server = tls_server(flow)
-        if lacks_rest(flow, server.peer):
+        if lacks_rest(flow, hello_sender(flow)):
             return
         end_ns = until_alert(flow, end_ns)
         if flow.hello_retry_ref != 0:
             if flow.client_hello2_last_ref == 0:
-                if not misses_bytes(server.peer):
+                if not misses_bytes(hello_sender(flow)):
                     self.open_hrr_ch2 = self._opened(flow.hello_retry_ns, end_ns)
             elif not misses_bytes(server):
                 self.open_ch2_sh = self._opened(flow.client_hello2_last_ns, end_ns)

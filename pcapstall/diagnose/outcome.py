@@ -21,6 +21,7 @@ from pcapstall.flows.flow import (
     Flow,
     HalfFlow,
 )
+from pcapstall.flows.roles import hello_sender
 from pcapstall.wire.tls_names import is_tls13
 from pcapstall.wire.tls_reader import NEVER
 
@@ -230,10 +231,10 @@ class Outcome:
             return ALERT
         if flow.flags & FLAG_UNREADABLE != 0 and flow.server_hello_first_ref == 0:
             return UNREADABLE
-        if lacks_answer(flow) or (flow.client_finished_ref == 0 and misses_bytes(tls_server(flow).peer)):
+        if lacks_answer(flow) or (flow.client_finished_ref == 0 and misses_bytes(hello_sender(flow))):
             return INCOMPLETE
         if self.close_ns == NEVER:
-            if flow.server_hello_first_ref == 0 and not lacks_rest(flow, tls_server(flow).peer):
+            if flow.server_hello_first_ref == 0 and not lacks_rest(flow, hello_sender(flow)):
                 return NO_SERVER_HELLO
             return INCOMPLETE
         if self.closed_by == SERVER:

@@ -36,7 +36,7 @@ def take_copy(half: HalfFlow, segment: Segment) -> None:
     if note is not None:
         if note.interface == segment.interface and segment.ttl >= i64(note.ttl):
             return
-        flow.copies_come_later = True
+        rare.copies_come_later = True
         _restamp(half, note.ns, note.ref, segment)
         _swap(flow, note)
     elif flow.copies_come_later and segment.seq == half.last_seq and segment.ip_id == half.last_ip_id:

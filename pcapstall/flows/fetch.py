@@ -43,16 +43,15 @@ def fetch(flows: list[Flow], start: i64) -> None:
     at: i64 = start
     while at < end:
         flow = flows[at]
-        read ^= flow.last_ns ^ flow.note_count ^ flow.first_ns ^ flow.ack_ns ^ flow.client_hello_acked_ns
+        read ^= flow.last_ns ^ flow.closed_ns ^ flow.first_ns ^ flow.ack_ns ^ flow.client_hello_acked_ns
         read ^= flow.server_flight_last_ns ^ flow.server_hello_end ^ flow.queued
         at += 1
     at = start
     while at < end:
         flow = flows[at]
         read ^= _read_half(flow.opener) ^ _read_half(flow.answerer)
-        key_len: i64 = len(flow.key)
         hello_len: i64 = len(flow.hello_message)
-        read ^= key_len ^ hello_len
+        read ^= hello_len
         at += 1
     READ.words ^= read
 

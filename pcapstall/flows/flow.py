@@ -6,12 +6,12 @@ was not seen. No interval, outcome or opinion lives here.
 
 from typing import Final
 
-from mypy_extensions import i32, i64, u8
+from mypy_extensions import i32, i64, mypyc_attr, u8
 
 from pcapstall.core.words import U32, u16_be
 from pcapstall.flows.head import StreamHead
 from pcapstall.flows.kept import SegmentNote
-from pcapstall.flows.keys import reverse_key, shared_key_of
+from pcapstall.flows.keys import reverse_key, shared_key_of, v4_key
 from pcapstall.flows.rarities import WithHalfRarities, WithRarities
 from pcapstall.wire.tls_hello import ClientHello, ServerHello, parse_client_hello
 from pcapstall.wire.tls_reader import NEVER as NEVER
@@ -19,11 +19,12 @@ from pcapstall.wire.tls_reader import TlsReader
 from pcapstall.wire.tls_shape import HelloShapes
 
 # How a flow's client was told from its server, strongest first.
-BY_SYN: Final = "syn"
-BY_SYN_ACK: Final = "syn_ack"
-BY_CLIENT_HELLO: Final = "client_hello"
-BY_PORT: Final = "port"
-BY_FIRST_SEEN: Final = "first_seen"
+BY_SYN: Final = 0
+BY_SYN_ACK: Final = 1
+BY_CLIENT_HELLO: Final = 2
+BY_PORT: Final = 3
+BY_FIRST_SEEN: Final = 4
+_SOURCES: Final = ("syn", "syn_ack", "client_hello", "port", "first_seen")
 
 NOWHERE: Final = -1
 """An endpoint that no segment has."""
@@ -39,6 +40,8 @@ KEEP_ALIVE: Final = 4
 SEEKING: Final = 0
 READING: Final = 1
 IGNORED: Final = 2
+
+UNENDED: Final = 255  # Flow.notes_after, before a handshake has ended
 
 # Flow.state.
 LIVE: Final = 0
@@ -66,6 +69,7 @@ AHEAD_NS: Final = 60_000_000_000
 """A stamp further ahead of the capture's time than this is wrong, and nothing waits for that time to come."""
 
 
+@mypyc_attr(acyclic=True)
 class HalfFlow(WithHalfRarities):
     """What one side sent. Offsets count its payload bytes from 0; a SYN lies at -1, a FIN after the last byte."""
 
@@ -81,8 +85,7 @@ class HalfFlow(WithHalfRarities):
         self.ack_watch: i64 = NEVER
         """An acknowledgment of this offset or more is an event (the ClientHello's last byte)."""
         self.flow: Flow = flow
-        self.peer: HalfFlow
-        """The other half; set by the flow."""
+        """As long as it is followed; `NOBODY` from then on, since each holds the other (`Flow.untie`)."""
         self.packets: i64 = 0
         self.payload_bytes: i64 = 0
         """Stream bytes seen, each counted once."""
@@ -114,6 +117,14 @@ class HalfFlow(WithHalfRarities):
         self.fin_ref: i64 = 0
 
     @property
+    def peer(self) -> "HalfFlow":
+        """The other half, as long as the flow is followed."""
+        flow = self.flow
+        if self is flow.opener:
+            return flow.answerer
+        return flow.opener
+
+    @property
     def last_seq(self) -> i64:
         """Sequence number of its last segment."""
         return (self.last_numbers >> 32) & U32
@@ -124,6 +135,7 @@ class HalfFlow(WithHalfRarities):
         return (self.last_form & 0x1_FFFF) - 1
 
 
+@mypyc_attr(acyclic=True)
 class Flow(WithRarities):
     """One connection: a SYN with another ISN on the same endpoints is another flow."""
 
@@ -150,25 +162,26 @@ class Flow(WithRarities):
         self.opener_is_client: bool = True
         self.tls_client_is_opener: bool = True
         """Who sent the ClientHello; the SYN's sender but for a TLS client that accepts (active FTP)."""
-        self.copies_come_later: bool = False
-        """Whether the server's packets are measured by a later copy."""
         self.state: u8 = LIVE
-        self.flags: i64 = 0
+        self.direction: u8 = BY_FIRST_SEEN
+        self.notes_after: u8 = UNENDED
+        """How many more notes are kept after a slow handshake."""
+        self.note_count: u8 = 0
+        self.hello_place: i32 = 0
+        """Where ``hello_message`` waits for being read, and its length."""
+        self.flags: i32 = 0
+        self.mixed: i32 = 0
+        """Tells its place (flows.places)."""
+        self.turn: i32 = 0
+        """Where it is in the order of those that are found."""
         self.last_note: SegmentNote | None = None
-        self.notes_after: i64 = -1
-        """How many more notes are kept after a slow handshake; -1 before its end."""
-        self.note_count: i64 = 0
         self.first_note: SegmentNote | None = None
         """Segment headers of the handshake, a chain; None once it is over and nothing in it was slow."""
-        self.middle_note: SegmentNote | None = None
-        """The last of the first ones, behind which some are left out when there are too many."""
         self.client_finished_ref: i64 = 0
         self.client_finished_ns: i64 = 0
         self.id: i64 = flow_id
         """Flows count from 1 in the order of their first frames."""
-        self.key: bytes = key
-        """src dst sport dport of the first packet, as on the wire."""
-        self.direction_source: str = BY_FIRST_SEEN
+        self._key: bytes = key
         self.tunnel: str = ""
         self.first_ns: i64 = ns
         self.first_ref: i64 = ref
@@ -192,35 +205,42 @@ class Flow(WithRarities):
         """The ClientHello, as long as nobody has asked what is in it (flows.hellos)."""
         self.hello_shapes: HelloShapes | None = None
         """Of the hellos that were read before this one; as long as it is not read."""
-        self.hello_place: i64 = 0
-        """Where it waits for that, and its length."""
         self._client_hello: ClientHello | None = None
         self.server_hello: ServerHello | None = None
         self.server_hello_end: i64 = NEVER
         """Offset one past the ServerHello's last byte in the server's stream."""
-        self.server_tls_offset: i64 = 0
-        """Where in the server's stream its TLS may begin: what the ClientHello's first segment acknowledged."""
         self.closed_ns: i64 = 0
         """When both sides were done, or were last found still talking; until when a flow closed early was watched."""
         self.queued: i64 = 0
         """Where among those that are done (flows.share)."""
-        self.mixed: i32 = 0
-        """Tells its place."""
-        self.turn: i32 = 0
-        """Where it is in the order of those that are found."""
         # Last, since the compiler trusts only what is set before anybody else sees this flow.
         self.opener = HalfFlow(self)
         self.answerer = HalfFlow(self)
-        self.opener.peer = self.answerer
-        self.answerer.peer = self.opener
+
+    def untie(self) -> None:
+        """Nobody follows it any more. It and its halves hold each other, and nobody looks for such circles."""
+        self.opener.flow = NOBODY
+        self.answerer.flow = NOBODY
+
+    @property
+    def key(self) -> bytes:
+        """src dst sport dport of the first packet, as on the wire; of IPv4 made when it is first asked for."""
+        if len(self._key) == 0 and self.source != NOWHERE:
+            self._key = v4_key(self.source, self.destination)
+        return self._key
+
+    @property
+    def direction_source(self) -> str:
+        """How the client was told from the server."""
+        return _SOURCES[self.direction]
 
     def guess_direction(self) -> None:
         """Without a SYN the higher port is taken for the client's, until a hello says otherwise."""
-        ports: i64 = len(self.key) - 4
-        source_port: i64 = u16_be(self.key, ports)
-        destination_port: i64 = u16_be(self.key, ports + 2)
+        key = self.key
+        source_port: i64 = u16_be(key, len(key) - 4)
+        destination_port: i64 = u16_be(key, len(key) - 2)
         if source_port != destination_port:
-            self.direction_source = BY_PORT
+            self.direction = BY_PORT
             self.opener_is_client = source_port > destination_port
 
     def notes(self) -> list[SegmentNote]:
@@ -235,7 +255,8 @@ class Flow(WithRarities):
     def forget_notes(self) -> None:
         """Nobody will ask for them."""
         self.first_note = None
-        self.middle_note = None
+        if self.middle_note is not None:
+            self.rare().middle_note = None
         self.last_note = None
         self.note_count = 0
 

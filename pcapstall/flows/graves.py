@@ -39,6 +39,7 @@ class Graves:
     def __init__(self, quiet_ns: i64, most: i64, share: Share) -> None:
         self.dug: i64 = 0
         """How many in all."""
+        self._kept: i64 = 0
         self._now_ns: i64 = 0
         self._passed_ns: i64 = 0
         """How far the clock went on, whatever it went back: so that the oldest are always first."""
@@ -65,7 +66,8 @@ class Graves:
         """Remember where ``flow`` was."""
         self._fresh.append(Grave(flow, self._passed_ns, self._share.ticks))
         self.dug += 1
-        if len(self) > self._most:
+        self._kept += 1
+        if self._kept > self._most:
             self._level()
 
     def holds(self, segment: Segment) -> bool:
@@ -98,7 +100,7 @@ class Graves:
 
     def expire(self) -> None:
         """Level those that are old enough, and those that a wrong stamp dug."""
-        while len(self) > 0:
+        while self._kept > 0:
             oldest = self._queue
             if len(oldest) == 0:
                 oldest = self._fresh
@@ -108,6 +110,7 @@ class Graves:
 
     def _level(self) -> None:
         """The oldest one."""
+        self._kept -= 1
         if len(self._queue) == 0:
             self._fresh.popleft()
             return
@@ -117,7 +120,7 @@ class Graves:
             del self._by_key[shared]
 
     def __len__(self) -> int:
-        return len(self._queue) + len(self._fresh)
+        return self._kept
 
 
 def is_reuse(half: HalfFlow, segment: Segment) -> bool:

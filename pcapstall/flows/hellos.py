@@ -6,7 +6,7 @@ waited for longest is read when there is no room for another one. Nothing here l
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i32, i64
 
 from pcapstall.flows.flow import NOBODY, Flow
 from pcapstall.wire.tls_shape import LONG_MAX, HelloShapes
@@ -54,7 +54,7 @@ class UnreadHellos:
             self._make_room()
         number: i64 = self._next
         self._waiting[number & self._mask] = flow
-        flow.hello_place = (number << _LEN_BITS) | length
+        flow.hello_place = i32(((number & (UNREAD_MAX - 1)) << _LEN_BITS) | length)
         self._next = number + 1
 
     def is_crowded(self, shares: i64) -> bool:
@@ -63,10 +63,10 @@ class UnreadHellos:
 
     def let_go(self, flow: Flow, is_kept: bool) -> None:
         """``flow`` is over. Who keeps it gets a hello that is read, in a fraction of the room."""
-        place: i64 = (flow.hello_place >> _LEN_BITS) & self._mask
+        place: i64 = (i64(flow.hello_place) >> _LEN_BITS) & self._mask
         if self._waiting[place] is flow:
             self._waiting[place] = NOBODY
-            self._held_len -= flow.hello_place & _LEN
+            self._held_len -= i64(flow.hello_place) & _LEN
         if is_kept:
             flow.read_hello()
 
@@ -75,7 +75,7 @@ class UnreadHellos:
         flow = self._waiting[place]
         if flow is not NOBODY:
             self._waiting[place] = NOBODY
-            self._held_len -= flow.hello_place & _LEN
+            self._held_len -= i64(flow.hello_place) & _LEN
             flow.read_hello()
         self._oldest += 1
 

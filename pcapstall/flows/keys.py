@@ -4,9 +4,23 @@ A key is ``src dst sport dport`` as on the wire, 12 bytes for IPv4 and 36 for IP
 modules that keep flows.
 """
 
-from mypy_extensions import i64
+from librt.strings import BytesWriter, write_i32_be
+from mypy_extensions import i32, i64
 
 from pcapstall.wire.segment import Segment
+
+
+def v4_key(source: i64, destination: i64) -> bytes:
+    """The key of a segment between two IPv4 endpoints, as numbers (wire.segment)."""
+    key = BytesWriter()
+    _write_u32(key, source >> 16)
+    _write_u32(key, destination >> 16)
+    _write_u32(key, ((source & 0xFFFF) << 16) | (destination & 0xFFFF))
+    return key.getvalue()
+
+
+def _write_u32(key: BytesWriter, word: i64) -> None:
+    write_i32_be(key, i32((word ^ 0x8000_0000) - 0x8000_0000))
 
 
 def reverse_key(key: bytes) -> bytes:

@@ -60,7 +60,6 @@ def unpack_notes(flow: Flow, packed: bytes, middle: i64) -> None:
     last: SegmentNote | None = None
     at: i64 = 0
     number: i64 = 0
-    flow.middle_note = None
     while at < len(packed):
         note = SegmentNote()
         note.ns = read_i64_le(packed, at)
@@ -87,7 +86,7 @@ def unpack_notes(flow: Flow, packed: bytes, middle: i64) -> None:
         else:
             last.next = note
         if number == middle:
-            flow.middle_note = note
+            flow.rare().middle_note = note
         last = note
         number += 1
     flow.first_note = first

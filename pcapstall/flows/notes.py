@@ -8,7 +8,7 @@ from typing import Final
 from librt.strings import read_i32_be, read_i64_be
 from mypy_extensions import i16, i32, i64, u8
 
-from pcapstall.flows.flow import FLAG_NOTES_CUT, Flow, HalfFlow
+from pcapstall.flows.flow import FLAG_NOTES_CUT, UNENDED, Flow, HalfFlow
 from pcapstall.flows.kept import Limits, SegmentNote
 from pcapstall.wire.segment import Segment
 from pcapstall.wire.tcp_options import NOP_NOP_TIMESTAMPS
@@ -32,7 +32,7 @@ class Notes:
         """Keep the segment's header with its flow while the handshake is pending."""
         flow = half.flow
         limits = self._limits
-        if flow.notes_after >= 0:
+        if flow.notes_after != UNENDED:
             if flow.notes_after == 0:
                 flow.noting = False
                 return
@@ -64,7 +64,7 @@ class Notes:
             last.next = note
         flow.last_note = note
         if flow.note_count == FIRST_NOTES and flow.middle_note is None:
-            flow.middle_note = note
+            flow.rare().middle_note = note
         note.from_opener = half is flow.opener
         note.ns = segment.ts_ns
         note.ref = segment.ref
@@ -103,7 +103,7 @@ def drop_notes(flow: Flow, limits: Limits) -> None:
     last = flow.last_note
     if last is None:
         return
-    limits.notes -= flow.note_count
+    limits.notes -= i64(flow.note_count)
     last.next = limits.spare_note
     limits.spare_note = flow.first_note
     flow.forget_notes()

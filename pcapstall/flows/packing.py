@@ -38,11 +38,17 @@ def _state(instance: object) -> dict[str, Any]:
     return dict(state)
 
 
+def _nobody() -> Flow:
+    return NOBODY
+
+
 def _reduce_flow(flow: Flow) -> tuple[object, ...]:
     """The notes apart: a chain of them would be as many calls deep as it is long."""
+    if flow is NOBODY:
+        return _nobody, ()
     state = _state(flow)
     middle = flow.middle_note
-    state.update(first_note=None, middle_note=None, last_note=None)
+    state.update(first_note=None, last_note=None)
     where = next((at for at, note in enumerate(flow.notes()) if note is middle), -1) if middle is not None else -1
     return _made, (Flow, b"", 0, 0, 0), (state, pack_notes(flow), where), None, None, _set_flow
 
@@ -73,7 +79,7 @@ def _no_shape() -> HelloShape:
 def _reduce_rarities(rarities: Rarities) -> tuple[object, ...]:
     if rarities is NONE:
         return _the_only_rarities, ()
-    return _made, (Rarities,), _state(rarities)
+    return _made, (Rarities,), {**_state(rarities), "middle_note": None}
 
 
 def _reduce_half_rarities(rarities: HalfRarities) -> tuple[object, ...]:

@@ -125,6 +125,12 @@ class FlowPlaces:
     def __len__(self) -> int:
         return self._live
 
+    def __del__(self) -> None:
+        """Whoever gave up in the middle leaves no flow behind."""
+        for flow in self.in_order():
+            flow.untie()
+            flow.beside = None
+
     def _grow(self) -> None:
         """Twice as many places."""
         places: i64 = i64(len(self._places)) * 2

@@ -9,7 +9,7 @@ from typing import Final
 from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.flows.holes import Hole
-from pcapstall.flows.kept import Alert, IcmpError
+from pcapstall.flows.kept import Alert, IcmpError, SegmentNote
 
 NO_SYN_ACKS: Final[list[tuple[i64, i64, i64]]] = []
 """Shared and empty."""
@@ -42,6 +42,9 @@ class Rarities:
         self.syn_ack_retries: i64 = 0
         self.copies: i64 = 0
         self.near_interface: i64 = NO_COPIES
+        self.copies_come_later: bool = False
+        self.server_tls_offset: i64 = 0
+        self.middle_note: SegmentNote | None = None
         self.alerts: list[Alert] | None = None
 
 
@@ -49,6 +52,7 @@ NONE: Final = Rarities()
 """Of all flows that have none; never written to."""
 
 
+@mypyc_attr(acyclic=True)
 class WithRarities:
     """Base of `Flow`."""
 
@@ -162,6 +166,21 @@ class WithRarities:
         return self._rarities.near_interface
 
     @property
+    def copies_come_later(self) -> bool:
+        """Whether the server's packets are measured by a later copy."""
+        return self._rarities.copies_come_later
+
+    @property
+    def server_tls_offset(self) -> i64:
+        """Where in the server's stream its TLS may begin: what the ClientHello's first segment acknowledged."""
+        return self._rarities.server_tls_offset
+
+    @property
+    def middle_note(self) -> SegmentNote | None:
+        """The last of the first notes, behind which some are left out when there are too many."""
+        return self._rarities.middle_note
+
+    @property
     def alerts(self) -> list[Alert] | None:
         """TLS alerts of both sides, in their order."""
         return self._rarities.alerts
@@ -187,6 +206,7 @@ NONE_OF_HALF: Final = HalfRarities()
 """Of all halves that have none; never written to."""
 
 
+@mypyc_attr(acyclic=True)
 class WithHalfRarities:
     """Base of `HalfFlow`."""
 

@@ -20,7 +20,11 @@ def hello_sender(flow: Flow) -> HalfFlow:
 
 def hello_receiver(flow: Flow) -> HalfFlow:
     """The TLS server."""
-    return hello_sender(flow).peer
+    if flow.client_hello_first_ref == 0:
+        return flow.server()
+    if flow.tls_client_is_opener:
+        return flow.answerer
+    return flow.opener
 
 
 def first_payload_ns(flow: Flow, latest_ns: i64) -> i64:

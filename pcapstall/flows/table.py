@@ -28,18 +28,21 @@ from pcapstall.flows.oddities import is_over, take_back_resets
 from pcapstall.flows.pending import longest_pending
 from pcapstall.flows.places import FlowPlaces
 from pcapstall.flows.queue import Queue
+from pcapstall.flows.renewed import renew
 from pcapstall.flows.share import CLOSING as CLOSING_PHASE
 from pcapstall.flows.share import DONE, GIVEN_UP, THE_END, Share
 from pcapstall.flows.tcp import TcpEvents
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.wire.icmp import IcmpQuote
-from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
+from pcapstall.wire.segment import ACK, FIN, RST, SYN, V6_ENDPOINT, Segment
 
 QUIET_NS: Final = 120_000_000_000
 """How long both sides must have been done before a flow is handed on: twice the usual TIME-WAIT."""
 SWEPT_A_LOOK: Final = 4096
 """Flows looked at for half-open ones, on average over the looks for flows that are done."""
 
+SPARE_MAX: Final = 4096
+"""Flows kept for being written on again."""
 ICMP_ERRORS_MAX: Final = 64
 """ICMP errors kept of one flow."""
 
@@ -51,12 +54,13 @@ class FlowSink:
     def forgets(self, flow: Flow) -> bool:
         """Whether this flow, both sides of which are done, need not be kept: it was counted, and is not taken later.
 
+        Who says so holds nothing of it any more: it is written on again.
         What stragglers could still add (a retransmitted FIN, a RST after it) then goes unseen.
         """
         raise NotImplementedError
 
     def take(self, flow: Flow) -> bool:
-        """One finished flow, which will not change any more; whether it is kept."""
+        """One finished flow; whether it is kept. It will not change any more then, and else is written on again."""
         raise NotImplementedError
 
 
@@ -86,6 +90,8 @@ class FlowTable:
         self._done: Finished = Finished()
         """Those that are kept for stragglers."""
         self._graves: Graves = Graves(quiet_ns, max_flows, share)
+        self._spare: list[Flow] = []
+        """Flows that nobody has any more, to be written on again."""
         self.opened: Queue[Flow] | None = None
         """Where whoever watches flows from their first segment on finds them; None for nobody."""
         self._opened: i64 = 0
@@ -114,7 +120,7 @@ class FlowTable:
         ``half`` is that of the flow before it between the same endpoints, or of `NOBODY`.
         """
         if half is not self._nobody:
-            self._hand_on(half.flow)
+            self._hand_on(half.flow, half.flow.state == CLOSING)
         elif segment.flags & (SYN | ACK) != SYN and self._graves.holds(segment):
             return self._nobody
         return self._open(segment)
@@ -157,7 +163,7 @@ class FlowTable:
                 self._done.append(flow)
         share.phase = DONE
         for flow in self._done.silent(self._quiet_ns, now_ns, share):
-            self._hand_on(flow)
+            self._hand_on(flow, False)
         self._graves.expire()
         if self.limits.pending_len > self.limits.pending_max // 4 * 3:
             self._lighten()
@@ -180,7 +186,7 @@ class FlowTable:
             flow = fetched(flows, at)
             if flow.state != CLOSING or (take_back_resets(flow) and not is_over(flow)):
                 flow.flags |= FLAG_ENDED_BY_CAPTURE
-            self._hand_on(flow)
+            self._hand_on(flow, True)
 
     def __len__(self) -> int:
         return len(self._flows)
@@ -203,11 +209,19 @@ class FlowTable:
         flow_id: i64 = self._opened
         if self.share.count > 1:
             flow_id = self.share.open()
-        flow = Flow(segment.key, flow_id, segment.ts_ns, segment.ref)
+        key = b""
+        if segment.source >= V6_ENDPOINT:
+            key = segment.key
+        flow = NOBODY
+        if len(self._spare) > 0:
+            flow = self._spare.pop()
+            renew(flow, key, flow_id, segment.ts_ns, segment.ref)
+        else:
+            flow = Flow(key, flow_id, segment.ts_ns, segment.ref)
         flow.tunnel = segment.tunnel
+        self._flows.add(flow, segment)
         if segment.flags & SYN == 0:
             flow.guess_direction()
-        self._flows.add(flow, segment)
         opened = self.opened
         if opened is not None:
             opened.append(flow)
@@ -225,7 +239,7 @@ class FlowTable:
         """Let go of the flows that have been idle for longest."""
         for flow in longest_idle(self._flows.in_order(), self._now_ns):
             if flow.state == CLOSING:
-                self._hand_on(flow)
+                self._hand_on(flow, True)
             else:
                 self.limits.closed_early += 1
                 self._close_early(flow)
@@ -236,7 +250,7 @@ class FlowTable:
         flow.closed_ns = flow.last_ns
         if self._now_ns > flow.last_ns:
             flow.closed_ns = self._now_ns
-        self._hand_on(flow)
+        self._hand_on(flow, False)
 
     def _note_close(self, flow: Flow) -> None:
         """A side sent FIN or RST."""
@@ -246,17 +260,18 @@ class FlowTable:
             flow.queued = self.share.queued(0)
             self._closing.append(flow)
 
-    def _hand_on(self, flow: Flow) -> None:
-        """Give a flow to the sink and forget it."""
+    def _hand_on(self, flow: Flow, is_queued: bool) -> None:
+        """Give a flow to the sink and forget it; ``is_queued`` when it waits among those that are done, or may."""
         self._remove(flow)
         take_back_resets(flow)
         self._tls.finish(flow)
-        note_count: i64 = flow.note_count
+        note_count: i64 = i64(flow.note_count)
         if self._sink.take(flow):
             self.limits.notes -= note_count
             self._tls.let_go(flow, True)
+            flow.untie()
         else:
-            self._let_go(flow)
+            self._let_go(flow, is_queued)
 
     def _remove(self, flow: Flow) -> None:
         """No segment finds this flow any more."""
@@ -267,20 +282,12 @@ class FlowTable:
         """Let go of a flow that nobody wants."""
         self._remove(flow)
         self._graves.bury(flow)
-        self._let_go(flow)
+        self._let_go(flow, False)
 
-    def _let_go(self, flow: Flow) -> None:
-        """Nobody has this flow any more."""
+    def _let_go(self, flow: Flow, is_queued: bool) -> None:
+        """Nobody has this flow any more, unless it is queued."""
         drop_notes(flow, self.limits)
         self._tls.let_go(flow, False)
-        _untie(flow)
-
-
-def _untie(flow: Flow) -> None:
-    """A flow and its halves hold each other, and the garbage collector does not run during a scan."""
-    opener = flow.opener
-    answerer = flow.answerer
-    opener.flow = NOBODY
-    opener.peer = NOBODY.opener
-    answerer.flow = NOBODY
-    answerer.peer = NOBODY.opener
+        flow.untie()
+        if not is_queued and self.opened is None and len(self._spare) < SPARE_MAX:
+            self._spare.append(flow)

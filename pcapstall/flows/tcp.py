@@ -1,7 +1,7 @@
 """One segment's effect on its connection: sequence space, acknowledgments, handshake, close.
 
-The hot path of a flow: called once for every TCP segment, it decides what the segment is to its half (new, sent again,
-a copy, late), sets the TCP events and shows new payload to the TLS streams. TLS itself is not known here.
+The hot path of a flow: called for every TCP segment, it decides what that is to its half (new, sent again, a copy,
+late), sets the TCP events and shows new payload to the TLS streams. TLS itself is not known here.
 """
 
 from typing import Final
@@ -52,6 +52,9 @@ class TcpEvents:
     def advance(self, half: HalfFlow, segment: Segment) -> None:
         """Let ``half`` send ``segment``."""
         flow = half.flow
+        peer = flow.answerer
+        if half is peer:
+            peer = flow.opener
         flags: i64 = segment.flags
         length: i64 = segment.payload_len
         offset: i64 = 0
@@ -66,7 +69,7 @@ class TcpEvents:
                 if length > 0:
                     half.next_offset = offset + length
                     half.payload_bytes += length
-                    asked_ns: i64 = half.peer.last_payload_ns
+                    asked_ns: i64 = peer.last_payload_ns
                     if half.last_payload_ns < asked_ns and segment.ts_ns - asked_ns >= WAIT_NS:
                         note_wait(half, segment)
                     half.last_payload_ns = segment.ts_ns
@@ -86,7 +89,7 @@ class TcpEvents:
             half.rare().retransmits += 1
         acked: i64 = NEVER
         if flags & ACK != 0:
-            acked = self._acknowledge(flow, half, half.peer, segment)
+            acked = self._acknowledge(flow, half, peer, segment)
         half.last_ns = segment.ts_ns
         half.last_numbers = (segment.seq << 32) | segment.ack
         half.last_form = (length << 25) | (flags << 17) | (segment.ip_id + 1)
@@ -213,8 +216,7 @@ def _is_passed(half: HalfFlow, segment: Segment) -> bool:
     last_ip_id: i64 = half.last_ip_id
     if gap > COPY_WINDOW_NS or gap < -COPY_WINDOW_NS or segment.ip_id <= 0 or last_ip_id <= 0:
         return False
-    behind: i64 = (last_ip_id - segment.ip_id) & 0xFFFF
-    return 0 < behind < 64
+    return 0 < (last_ip_id - segment.ip_id) & 0xFFFF < 64
 
 
 def _control(half: HalfFlow, segment: Segment, offset: i64, kind: i64) -> i64:
@@ -250,7 +252,7 @@ def _synchronise(half: HalfFlow, segment: Segment) -> i64:
             flow.syn_ns = segment.ts_ns
             flow.syn_ref = segment.ref
             flow.opener_is_client = opener
-            flow.direction_source = BY_SYN
+            flow.direction = BY_SYN
         elif opener == flow.opener_is_client:
             flow.rare().syn_retries += 1
             return RETRANSMISSION
@@ -265,7 +267,7 @@ def _synchronise(half: HalfFlow, segment: Segment) -> i64:
         flow.syn_ack_ref = segment.ref
         if flow.syn_ref == 0:
             flow.opener_is_client = not opener
-            flow.direction_source = BY_SYN_ACK
+            flow.direction = BY_SYN_ACK
         return NEW
     if flow.ack_ref == 0 and (segment.seq + 1) & 0xFFFFFFFF != half.base_seq:
         # Another ISN than the first SYN-ACK's: the client's ACK will tell which one counts.

@@ -179,8 +179,8 @@ class TlsEvents:
             return
         opener: bool = half is flow.opener
         flow.tls_client_is_opener = opener
-        if flow.direction_source == BY_PORT or flow.direction_source == BY_FIRST_SEEN:
-            flow.direction_source = BY_CLIENT_HELLO
+        if flow.direction == BY_PORT or flow.direction == BY_FIRST_SEEN:
+            flow.direction = BY_CLIENT_HELLO
             flow.opener_is_client = opener
         flow.client_hello_first_ns = first.ns
         flow.client_hello_first_ref = first.ref
@@ -192,11 +192,13 @@ class TlsEvents:
             self.hellos.keep(flow, self.event.body)
         half.ack_watch = self.event.last_offset + 1
         server = half.peer
-        flow.server_tls_offset = 0
+        tls_offset: i64 = 0
         if first.ack_offset != NEVER:
-            flow.server_tls_offset = first.ack_offset
+            tls_offset = first.ack_offset
         elif server.head is not None:
-            flow.server_tls_offset = server.head.read_offset
+            tls_offset = server.head.read_offset
+        if tls_offset != 0:
+            flow.rare().server_tls_offset = tls_offset
         if flow.preamble != "":
             flow.rare().preamble_ns = first.ns - first_payload_ns(flow, first.ns)
 
@@ -216,9 +218,7 @@ class TlsEvents:
             flow.rare().hello_retry_ns = first.ns
             flow.rare().hello_retry_ref = first.ref
             return
-        if flow.client_hello_first_ref == 0 and (
-            flow.direction_source == BY_PORT or flow.direction_source == BY_FIRST_SEEN
-        ):
+        if flow.client_hello_first_ref == 0 and (flow.direction == BY_PORT or flow.direction == BY_FIRST_SEEN):
             # Whoever says ServerHello is the server, whatever the ports.
             flow.opener_is_client = half is not flow.opener
             flow.tls_client_is_opener = flow.opener_is_client

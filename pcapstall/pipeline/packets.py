@@ -108,6 +108,9 @@ class _Again:
         self._flow = Flow(flow.key, flow.id, flow.first_ns, flow.first_ref)
         self._begun = False
 
+    def __del__(self) -> None:
+        self._flow.untie()
+
     def kind_of(self, segment: Segment) -> int:
         """Let the segment be sent: `COPY`, `RETRANSMISSION`, or `NEW` for all others."""
         flow = self._flow

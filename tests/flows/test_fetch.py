@@ -9,11 +9,11 @@ from pcapstall.flows.flow import Flow
 from pcapstall.flows.table import FlowTable
 
 WORDS = (
-    "last_ns", "note_count", "first_ns", "ack_ns", "client_hello_acked_ns", "server_flight_last_ns", "server_hello_end",
+    "last_ns", "closed_ns", "first_ns", "ack_ns", "client_hello_acked_ns", "server_flight_last_ns", "server_hello_end",
     "queued",
 )  # fmt: skip
 HALF_WORDS = ("base_seq", "packets", "watch_offset", "fin_ref")
-BYTES = ("key", "hello_message")
+BYTES = ("hello_message",)
 PARTS = [("", name) for name in (*WORDS, *BYTES)] + [
     (half, name) for half in ("opener", "answerer") for name in HALF_WORDS
 ]

@@ -41,7 +41,8 @@ def flow_with(notes: list[dict[str, Any]], middle: int) -> Flow:
         note.next = following
     if made:
         flow.first_note, flow.last_note = made[0], made[-1]
-        flow.middle_note = made[middle] if middle >= 0 else None
+        if middle >= 0:
+            flow.rare().middle_note = made[middle]
     return flow
 
 
