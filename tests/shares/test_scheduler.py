@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -21,7 +21,7 @@ pytest.importorskip("distributed", reason="Dask is not installed: pip install 'p
 
 CAPTURE = str(CAPTURES / "stalled-client-hello" / "capture.pcap")
 PATIENCE = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
-MAX_S = 30
+MAX_S = 60
 """For what takes three seconds on a machine with nothing else to do."""
 
 SCHEDULER = """
@@ -80,10 +80,10 @@ class Scheduler:
         self.process.stdin.flush()
 
 
-def start(*arguments: str) -> "subprocess.Popen[str]":
+def start(*arguments: str, settings: Mapping[str, str] = PATIENCE) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-m", "pcapstall", "report", "--engine", "dask", *arguments, CAPTURE],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | PATIENCE, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | settings, start_new_session=True,
     )  # fmt: skip
 
 
@@ -110,11 +110,11 @@ def test_one_that_refuses_the_connection() -> None:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
     began = time.monotonic()
-    assert said(start("--scheduler", address)) == (
+    assert said(start("--scheduler", address, settings={})) == (
         f"nothing listens at {address} (Connect call failed ('127.0.0.1', {address.rpartition(':')[2]})):"
         " is the address right, and does the scheduler run (dask scheduler)?"
     )
-    assert time.monotonic() - began < 25, "Dask itself would try for 30 s"
+    assert time.monotonic() - began < 29, "Dask itself tries for 30 s"
 
 
 def test_one_that_cannot_be_reached() -> None:
@@ -288,7 +288,7 @@ cluster.follow_and_tell = held
         began = time.monotonic()
         os.killpg(process.pid, number)
         assert said(process, code=130) == f"ended by {name}: nothing was written"
-        assert time.monotonic() - began < 3, "one second, where nobody else wants the machine"
+        assert time.monotonic() - began < 4, "one second, where nobody else wants the machine"
         assert self.left(tmp_path, process) == []
 
     def test_ctrl_c_while_it_starts(self, tmp_path: Path) -> None:
