@@ -5,10 +5,11 @@ result says so. How a condition is written is `condition_language`'s.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pcapstall.core.counts import several
 from pcapstall.core.lengths import Lengths
+from pcapstall.core.records import NamedTuple
 from pcapstall.core.times import format_span
 from pcapstall.report.percentiles import Tally, percentile
 

@@ -5,8 +5,9 @@ are; those of a `free` column are escaped by markup. What the flows' columns are
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
+from pcapstall.core.records import NamedTuple
 from pcapstall.core.times import MS, format_ms
 from pcapstall.report.untrusted import ELLIPSIS, display_width, shorten
 
