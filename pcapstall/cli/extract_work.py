@@ -19,7 +19,7 @@ from pcapstall.core.counts import several
 from pcapstall.pipeline import Analysis, Options
 from pcapstall.report.happening import what_happened
 from pcapstall.report.model import FlowReport
-from pcapstall.report.prose import worst_first
+from pcapstall.report.ranking import worst_first
 from pcapstall.report.untrusted import printable
 
 if TYPE_CHECKING:

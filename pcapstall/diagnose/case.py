@@ -1,17 +1,19 @@
 """One flow on the table: everything that the rules may look at, worked out once and read many times.
 
 Facts only: what was measured, where the capture was taken, the segments, what else was going on. No conclusion.
+Compiled, like all that a verdict takes: a capture of an outage has tens of thousands of such flows.
 """
 
-from collections.abc import Callable
-from functools import cached_property, wraps
-from typing import Final, TypeVar, cast
+from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.core.frames import file_of
 from pcapstall.diagnose import capture_point
 from pcapstall.diagnose.answerers import Answerer
 from pcapstall.diagnose.capture_point import Point
 from pcapstall.diagnose.clock_steps import LEAST_NS, HostClocks, clocks_in
+from pcapstall.diagnose.clocks import Rates
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.ip_ids import IdCount
 from pcapstall.diagnose.knowledge import (
@@ -20,13 +22,11 @@ from pcapstall.diagnose.knowledge import (
     server_address,
     server_endpoint,
 )
-from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.pairs import Pair
-from pcapstall.diagnose.segments import History, Seg
+from pcapstall.diagnose.segments import History
 from pcapstall.diagnose.sight import misses_bytes
 from pcapstall.diagnose.surroundings import Surroundings
-from pcapstall.diagnose.ticks import measured_rate
 from pcapstall.diagnose.tls_ports import TLS_PORTS
 from pcapstall.diagnose.unseen import goes_back, misses_first_copies
 from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
@@ -34,8 +34,6 @@ from pcapstall.flows.flow import FLAG_NOTES_CUT, FLAG_TLS_DUE, Flow
 from pcapstall.wire.preamble_names import SERVER_FIRST_PORTS
 from pcapstall.wire.tls_reader import NEVER
 from pcapstall.wire.unread import Unread
-
-T = TypeVar("T")
 
 STEADY_CLOCK: Final = "a capture whose clock did not step"
 _SPANS: Final = {
@@ -58,42 +56,79 @@ class Case:
     def __init__(
         self, flow: Flow, intervals: Intervals, outcome: Outcome, point: Point, surroundings: Surroundings
     ) -> None:
-        self.flow = flow
-        self.intervals = intervals
-        self.outcome = outcome
-        self.point, self.point_confidence = point
-        self.surroundings = surroundings
-        self.key = client_key(flow)
-        self.stalled = intervals.stalled_name()
-        self.is_open = intervals.stalled_is_open
-        self.length_ns = intervals.stalled_ns if self.stalled else 0
-        self.start_ns, self.start_ref = self._start()
-        self.end_ns = self.start_ns + self.length_ns
-        self.end_ref = 0 if self.is_open or self.stalled is None else self._end_ref()
-        self.worked_out: dict[object, object] = {}
-        """What several rules ask for, by whoever works it out (`once_a_case`, `turn.prove`)."""
+        self.flow: Flow = flow
+        self.intervals: Intervals = intervals
+        self.outcome: Outcome = outcome
+        self.point: str = point[0]
+        self.point_confidence: str | None = point[1]
+        self.surroundings: Surroundings = surroundings
+        self.key: bytes = client_key(flow)
+        self.stalled: str | None = intervals.stalled_name()
+        self.is_open: bool = intervals.stalled_is_open
+        self.length_ns: int = 0
+        self.start_ns: int = 0
+        self.start_ref: int = 0
+        self.end_ref: int = 0
+        if self.stalled is not None:
+            self.length_ns = intervals.stalled_ns
+            begin, end = _SPANS[self.stalled]
+            begin = self._seen(begin)
+            self.start_ns = getattr(flow, f"{begin}_ns")
+            self.start_ref = getattr(flow, f"{begin}_ref")
+            if not self.is_open:
+                if self.stalled == "ch_sh" and flow.hello_retry_ref != 0:
+                    end = "hello_retry"
+                self.end_ref = getattr(flow, f"{self._seen(end)}_ref")
+        self.end_ns: int = self.start_ns + self.length_ns
+        self.worked_out: dict[str, object] = {}
+        """What several rules ask for, by the name of what works it out."""
+        self._history: History | None = None
+        self._client_ids: IdCount | None = None
+        self._server_ids: IdCount | None = None
+        self._pair: Pair | None = None
+        self._unread: list[Unread] | None = None
+        self._host_clocks: HostClocks | None = None
+        self._rtt_ns: i64 = -1
 
-    @cached_property
+    def _seen(self, name: str) -> str:
+        """The event that stands for the one called ``name``: of a hello that never was complete what there is of it."""
+        if name == "client_hello_first" and self.flow.client_hello_first_ref == 0:
+            return "partial_hello"
+        return name
+
+    @property
     def history(self) -> History:
         """The segments of the handshake."""
-        return self.surroundings.histories.of(self.flow)
+        found = self._history
+        if found is None:
+            found = self._history = self.surroundings.histories.of(self.flow)
+        return found
 
-    @cached_property
+    @property
     def client_ids(self) -> IdCount:
         """The IP IDs of the side that opened the connection."""
-        return IdCount(self.history, True)
+        found = self._client_ids
+        if found is None:
+            found = self._client_ids = IdCount(self.history, True)
+        return found
 
-    @cached_property
+    @property
     def server_ids(self) -> IdCount:
         """The IP IDs of the other side."""
-        return IdCount(self.history, False)
+        found = self._server_ids
+        if found is None:
+            found = self._server_ids = IdCount(self.history, False)
+        return found
 
-    @cached_property
+    @property
     def pair(self) -> Pair:
         """The two hosts."""
-        return self.surroundings.knowledge.pair_of(self.flow)
+        found = self._pair
+        if found is None:
+            found = self._pair = self.surroundings.knowledge.pair_of(self.flow)
+        return found
 
-    @cached_property
+    @property
     def answerer(self) -> Answerer | None:
         """Who answers here for the server, and for all others; None when the server does, as far as is known."""
         answerers = self.surroundings.answerers
@@ -102,12 +137,12 @@ class Case:
     @property
     def at_client(self) -> bool:
         """Whether everything that the client's host sends is seen here."""
-        return self.point in (capture_point.CLIENT, capture_point.LOCAL)
+        return self.point == capture_point.CLIENT or self.point == capture_point.LOCAL
 
     @property
     def at_server(self) -> bool:
         """Whether everything that the server's host sends is seen here."""
-        return self.point in (capture_point.SERVER, capture_point.LOCAL)
+        return self.point == capture_point.SERVER or self.point == capture_point.LOCAL
 
     @property
     def hello_from_client(self) -> bool:
@@ -128,12 +163,17 @@ class Case:
         """Of the other host."""
         return server_address(self.key)
 
-    @cached_property
+    @property
     def unread(self) -> list[Unread]:
         """Packets between the two hosts during the stall that could not be read: what was due may be among them."""
-        if self.stalled is None or self.surroundings.unread is None:
-            return []
-        return self.surroundings.unread.between(self.client_address, self.server_address, self.start_ns, self.end_ns)
+        found = self._unread
+        if found is None:
+            found = []
+            packets = self.surroundings.unread
+            if self.stalled is not None and packets is not None:
+                found = packets.between(self.client_address, self.server_address, self.start_ns, self.end_ns)
+            self._unread = found
+        return found
 
     @property
     def lacks_packets(self) -> bool:
@@ -145,10 +185,13 @@ class Case:
             or misses_first_copies(self.history)
         )
 
-    @cached_property
+    @property
     def host_clocks(self) -> HostClocks:
         """What the hosts' own clocks say of the stall."""
-        return clocks_in(self.history, self.start_ns, self.end_ns, self.tick_rate)
+        found = self._host_clocks
+        if found is None:
+            found = self._host_clocks = clocks_in(self.history, self.start_ns, self.end_ns, self.rates)
+        return found
 
     @property
     def clock_is_doubtful(self) -> bool:
@@ -156,18 +199,21 @@ class Case:
         not the handshake that tells where the capture was taken."""
         if goes_back(self.history) or (self.stalled is not None and self.host_clocks.casts_doubt):
             return True
-        flow, pair = self.flow, self.pair
-        if not (flow.syn_ref and flow.syn_ack_ref and flow.ack_ref):
+        flow = self.flow
+        pair = self.pair
+        if flow.syn_ref == 0 or flow.syn_ack_ref == 0 or flow.ack_ref == 0:
             return False
-        return any(
-            smallest in (NEVER, end_ns - start_ns)
-            and end_ns - start_ns >= LEAST_NS
-            and clocks_in(self.history, start_ns, end_ns, self.tick_rate).casts_doubt
-            for smallest, start_ns, end_ns in (
-                (pair.syn_synack_ns, flow.syn_ns, flow.syn_ack_ns),
-                (pair.synack_ack_ns, flow.syn_ack_ns, flow.ack_ns),
-            )
+        return self._tells_falsely(pair.syn_synack_ns, flow.syn_ns, flow.syn_ack_ns) or self._tells_falsely(
+            pair.synack_ack_ns, flow.syn_ack_ns, flow.ack_ns
         )
+
+    def _tells_falsely(self, smallest: i64, start_ns: i64, end_ns: i64) -> bool:
+        """Whether a half of the handshake may be what tells where the capture was taken, and the hosts' clocks do not
+        bear it out."""
+        length: i64 = end_ns - start_ns
+        if length < LEAST_NS or (smallest != NEVER and smallest != length):
+            return False
+        return clocks_in(self.history, start_ns, end_ns, self.rates).casts_doubt
 
     @property
     def is_doubtful(self) -> bool:
@@ -179,7 +225,7 @@ class Case:
         """Where the connection was opened to."""
         return int.from_bytes(self.key[-2:], "big")
 
-    @cached_property
+    @property
     def speaks_tls(self) -> bool:
         """Whether the server's endpoint is known to speak TLS: by its port, by other flows, by the user, or because
         the client has just asked for it."""
@@ -195,10 +241,12 @@ class Case:
         """Whether the port is that of a protocol in which the server greets."""
         return self.server_port in SERVER_FIRST_PORTS and self.server_port not in self.surroundings.tls_ports
 
-    @cached_property
+    @property
     def rtt_ns(self) -> int:
         """The smallest round trip between the hosts that is known, as seen from here; 0 when unknown."""
-        return self.way_ns(False)
+        if self._rtt_ns < 0:
+            self._rtt_ns = self.way_ns(False)
+        return self._rtt_ns
 
     def way_ns(self, to_client: bool) -> int:
         """The smallest round trip from here to one side and back that is known; 0 when unknown."""
@@ -211,13 +259,10 @@ class Case:
         fastest_ns = self.history.fastest_ack_ns(not to_client)
         return int(ns) if fastest_ns is None else min(int(ns), fastest_ns)
 
-    def tick_rate(self, from_client: bool, without: tuple[Seg, ...] = ()) -> int | None:
-        """Ticks a second of a side's timestamps, from its other segments."""
-        rate = measured_rate(self.history.of(from_client), without)
-        if rate is not None:
-            return rate
-        address = self.client_address if from_client else self.server_address
-        return self.surroundings.clocks.rate(address, self.flow)
+    @property
+    def rates(self) -> Rates:
+        """Ticks a second of the sides' timestamps."""
+        return Rates(self.history, self.flow, self.surroundings.clocks)
 
     def caps(self, anywhere: bool) -> list[tuple[str, str]]:
         """What keeps a verdict from being certain: the most that it can be, and why. ``anywhere``: it is the same
@@ -246,43 +291,3 @@ class Case:
     def at_point(self, confidence: str) -> str:
         """``confidence`` in what rests on where the capture was taken."""
         return at_most(confidence, self.point_confidence if self.point_confidence in (HIGH, MEDIUM, LOW) else MEDIUM)
-
-    def _start(self) -> tuple[int, int]:
-        if self.stalled is None:
-            return 0, 0
-        flow = self.flow
-        name = _SPANS[self.stalled][0]
-        if name == "client_hello_first" and not flow.client_hello_first_ref:
-            name = "partial_hello"
-        return getattr(flow, f"{name}_ns"), getattr(flow, f"{name}_ref")
-
-    def _end_ref(self) -> int:
-        flow = self.flow
-        assert self.stalled is not None
-        name = _SPANS[self.stalled][1]
-        if self.stalled == "ch_sh" and flow.hello_retry_ref:
-            name = "hello_retry"
-        if name == "client_hello_first" and not flow.client_hello_first_ref:
-            name = "partial_hello"
-        ref: int = getattr(flow, f"{name}_ref")
-        return ref
-
-
-def once_a_case(work: Callable[[Case], T]) -> Callable[[Case], T]:
-    """``work``, done once for a case however many rules ask for it."""
-
-    @wraps(work)
-    def asked(case: Case) -> T:
-        known = case.worked_out.get(work, case)
-        if known is not case:
-            return cast(T, known)
-        found = case.worked_out[work] = work(case)
-        return found
-
-    return asked
-
-
-def closed(intervals: Intervals, name: str) -> int | None:
-    """The length of a closed interval; None without one."""
-    ns: int = getattr(intervals, name)
-    return None if ns == ABSENT else ns

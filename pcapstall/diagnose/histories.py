@@ -1,10 +1,12 @@
 """The segments of flows, put together once for all who read them.
 
 A flow is judged to be counted, again for its row, and asked about its hosts' clocks in between. Bounded: of the flows
-beyond the first ones a history is made each time.
+beyond the first ones a history is made each time. Compiled, for it is asked a dozen times for a verdict.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.diagnose.segments import History
 from pcapstall.flows.flow import Flow
@@ -14,19 +16,20 @@ HISTORIES_MAX: Final = 512
 """Histories that are kept: of 14 segments each they take 2 MB, of the most that are noted 20."""
 
 
-class _Known(NamedTuple):
+class _Known:
     """A history, and the ends of the notes that it was made of: when two captures are compared, notes are made anew."""
 
-    first: SegmentNote | None
-    last: SegmentNote | None
-    history: History
+    def __init__(self, flow: Flow) -> None:
+        self.first: SegmentNote | None = flow.first_note
+        self.last: SegmentNote | None = flow.last_note
+        self.history: History = History(flow)
 
 
 class Histories:
     """Makes histories, and keeps the first ones."""
 
     def __init__(self, most: int = 0) -> None:
-        self._most = most
+        self._most: i64 = most
         """How many are kept: 0 where flows still grow."""
         self._known: dict[int, _Known] = {}
         """By the flow's id."""
@@ -36,7 +39,7 @@ class Histories:
         known = self._known.get(flow.id)
         if known is not None and known.first is flow.first_note and known.last is flow.last_note:
             return known.history
-        history = History(flow)
+        made = _Known(flow)
         if known is not None or len(self._known) < self._most:
-            self._known[flow.id] = _Known(flow.first_note, flow.last_note, history)
-        return history
+            self._known[flow.id] = made
+        return made.history

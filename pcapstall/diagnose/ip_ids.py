@@ -2,12 +2,12 @@
 
 Linux counts the IDs of a connection by one for each segment on the wire. RSTs and the SYN-ACK have 0 there, other
 stacks use 0, random numbers or one count for everything: so it is checked first whether a side counts at all.
+Compiled, for verdicts ask about nearly every stall.
 """
 
-from collections.abc import Sequence
-from functools import cached_property
-from itertools import pairwise
 from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.diagnose.segments import History, Seg
 
@@ -28,11 +28,14 @@ class IdCount:
     """The IP IDs of one side of a flow."""
 
     def __init__(self, history: History, from_client: bool) -> None:
-        self._history = history
+        self._history: History = history
         # A SYN-ACK has ID 0 whatever follows, and a RST is not sent by the connection.
-        self._segs = _as_sent([seg for seg in history.of(from_client) if not seg.is_rst and not seg.is_syn_ack])
-        self._is_shared = _is_shared(history.of(from_client))
-        self._later = self._exact_later(history.unnoted(from_client))
+        self._segs: list[Seg] = _as_sent(history.of(from_client))
+        self._is_shared: bool = _is_shared(history.of(from_client))
+        count, last_id = history.unnoted(from_client)
+        self._later: i64 = self._exact_later(count, last_id)
+        self._is_count_known: bool = False
+        self._counts: bool = False
 
     def missing(self, first: Seg, last: Seg) -> int | None:
         """How many segments were sent between two of this side's and are not in the capture; None when unknown.
@@ -42,81 +45,115 @@ class IdCount:
         if self._history.is_cut:
             # What was not noted is no gap.
             return None
-        try:
-            start, end = self._segs.index(first), self._segs.index(last)
-        except ValueError:
+        start = self._place(first)
+        end = self._place(last)
+        if start < 0 or start >= end:
             return None
-        if start >= end:
-            return None
-        excess = self._excess(self._segs[start : end + 1])
-        if excess is None:
-            return None
-        around = [*self._steps(self._segs[: start + 1]), *self._steps(self._segs[end:])]
-        others = sum(step == expected for step, expected in around)
-        all_exact = others == len(around)
+        excess: i64 = 0
+        inside: i64 = 0
+        others: i64 = 0
+        around: i64 = 0
+        at: i64 = 0
+        while at + 1 < len(self._segs):
+            step = self._step(at)
+            expected = self._history.pieces(self._segs[at])
+            if at < start or at >= end:
+                around += 1
+                if step == expected:
+                    others += 1
+            elif step < expected or step > STEP_MAX:
+                return None
+            else:
+                excess += step - expected
+                if step == expected:
+                    inside += 1
+            at += 1
+        all_exact = others == around
         others += self._later
-        inside = self._exact(self._segs[start : end + 1])
         if excess == 0:
-            return 0 if others + inside >= EXACT_MIN and self._is_count else None
-        if self._is_shared:
+            if others + inside >= EXACT_MIN and self._is_count():
+                return 0
             return None
-        return excess if others >= EXACT_FOR_LOSS and all_exact and self._is_count else None
+        if not self._is_shared and others >= EXACT_FOR_LOSS and all_exact and self._is_count():
+            return excess
+        return None
 
-    def _exact_later(self, unnoted: tuple[int, int]) -> int:
+    def _exact_later(self, count: i64, last_id: i64) -> i64:
         """How many steps after the last segment noted are known to be exact: all, when the ID of the flow's last one
         is where a count of one for each gets to."""
-        count, last_id = unnoted
         if not self._segs or count <= 0 or last_id < 0:
             return 0
-        return count if (last_id - self._segs[-1].ip_id) & 0xFFFF == count else 0
+        if (last_id - self._segs[-1].ip_id) & 0xFFFF == count:
+            return count
+        return 0
 
-    def _steps(self, segs: Sequence[Seg]) -> list[tuple[int, int]]:
-        """For each two neighbours: how far the ID went on, and how far it should have."""
-        return [
-            ((after.ip_id - before.ip_id) & 0xFFFF, self._history.pieces(before)) for before, after in pairwise(segs)
-        ]
+    def _place(self, seg: Seg) -> i64:
+        at: i64 = len(self._segs) - 1
+        while at >= 0 and self._segs[at] is not seg:
+            at -= 1
+        return at
 
-    def _exact(self, segs: Sequence[Seg]) -> int:
-        return sum(step == expected for step, expected in self._steps(segs))
+    def _step(self, at: i64) -> i64:
+        """How far the ID went on from a segment to the next."""
+        return (self._segs[at + 1].ip_id - self._segs[at].ip_id) & 0xFFFF
 
-    def _excess(self, segs: Sequence[Seg]) -> int | None:
-        excess = 0
-        for step, expected in self._steps(segs):
-            if step < expected or step > STEP_MAX:
-                return None
-            excess += step - expected
-        return excess
-
-    @cached_property
     def _is_count(self) -> bool:
         """Whether nothing in the whole flow speaks against a count, and at least half of the steps are exact."""
-        if any(seg.ip_id < 0 for seg in self._segs):
-            return False
-        steps = self._steps(self._segs)
-        if not all(expected <= step <= STEP_MAX for step, expected in steps):
-            return False
-        return 2 * (sum(step == expected for step, expected in steps) + self._later) >= len(steps)
+        if not self._is_count_known:
+            self._counts = self._is_a_count()
+            self._is_count_known = True
+        return self._counts
+
+    def _is_a_count(self) -> bool:
+        for seg in self._segs:
+            if seg.ip_id < 0:
+                return False
+        exact: i64 = self._later
+        at: i64 = 0
+        while at + 1 < len(self._segs):
+            step = self._step(at)
+            expected = self._history.pieces(self._segs[at])
+            if step < expected or step > STEP_MAX:
+                return False
+            if step == expected:
+                exact += 1
+            at += 1
+        return 2 * exact >= at
 
 
-def _is_shared(segs: Sequence[Seg]) -> bool:
+def _is_shared(segs: list[Seg]) -> bool:
     """Whether a host seems to have one count for all its connections, in which a gap is no loss.
 
     Windows counts so; it sends with a TTL of 128. A SYN-ACK that has part in the count tells it, too: Linux gives it 0.
     """
-    if any(seg.ttl > LINUX_TTL for seg in segs):
-        return True
-    for before, after in pairwise(seg for seg in segs if not seg.is_rst):
-        if before.is_syn_ack and before.ip_id > 0 and 0 < (after.ip_id - before.ip_id) & 0xFFFF <= STEP_MAX:
+    for seg in segs:
+        if seg.ttl > LINUX_TTL:
             return True
+    before: Seg | None = None
+    for after in segs:
+        if after.is_rst:
+            continue
+        last = before
+        before = after
+        if last is not None and last.is_syn_ack and last.ip_id > 0:
+            step: i64 = (after.ip_id - last.ip_id) & 0xFFFF
+            if 0 < step <= STEP_MAX:
+                return True
     return False
 
 
 def _as_sent(segs: list[Seg]) -> list[Seg]:
-    """``segs`` in the order in which a counting sender sent them: one that was overtaken goes back to its place."""
+    """Those of ``segs`` that have part in a count, in the order in which a counting sender sent them: one that was
+    overtaken goes back to its place."""
     ordered: list[Seg] = []
     for seg in segs:
-        at = len(ordered)
-        while at > 0 and 0 < (ordered[at - 1].ip_id - seg.ip_id) & 0xFFFF < OVERTAKEN_MAX:
+        if seg.is_rst or seg.is_syn_ack:
+            continue
+        at: i64 = len(ordered)
+        while at > 0:
+            back: i64 = (ordered[at - 1].ip_id - seg.ip_id) & 0xFFFF
+            if back == 0 or back >= OVERTAKEN_MAX:
+                break
             at -= 1
         ordered.insert(at, seg)
     return ordered

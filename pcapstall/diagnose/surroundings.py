@@ -3,7 +3,7 @@
 Only where to ask; nothing is worked out here.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from pcapstall.diagnose.answerers import Answerers
 from pcapstall.diagnose.clock_steps import Steps
@@ -18,21 +18,34 @@ NO_STEPS: Final = Steps()
 _NONE_KEPT: Final = Histories()
 
 
-class Surroundings(NamedTuple):
+class Surroundings:
     """What is the same for all flows of a report."""
 
-    knowledge: Knowledge
-    dns: DnsLog
-    neighbours: Neighbours
-    clocks: Clocks
-    tls_ports: frozenset[int] = frozenset()
-    doubtful_files: frozenset[int] = frozenset()
-    """Captures that say themselves that packets are missing, or whose clock jumped."""
-    unread: UnreadPackets | None = None
-    """Packets that may have held segments of the flows."""
-    steps: Steps = NO_STEPS
-    """Of the captures' clocks, as flows show them."""
-    answerers: Answerers | None = None
-    """Hosts that answer for many servers."""
-    histories: Histories = _NONE_KEPT
-    """The segments of flows."""
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        dns: DnsLog,
+        neighbours: Neighbours,
+        clocks: Clocks,
+        tls_ports: frozenset[int] = frozenset(),
+        doubtful_files: frozenset[int] = frozenset(),
+        unread: UnreadPackets | None = None,
+        steps: Steps = NO_STEPS,
+        answerers: Answerers | None = None,
+        histories: Histories = _NONE_KEPT,
+    ) -> None:
+        self.knowledge: Knowledge = knowledge
+        self.dns: DnsLog = dns
+        self.neighbours: Neighbours = neighbours
+        self.clocks: Clocks = clocks
+        self.tls_ports: frozenset[int] = tls_ports
+        self.doubtful_files: frozenset[int] = doubtful_files
+        """Captures that say themselves that packets are missing, or whose clock jumped."""
+        self.unread: UnreadPackets | None = unread
+        """Packets that may have held segments of the flows."""
+        self.steps: Steps = steps
+        """Of the captures' clocks, as flows show them."""
+        self.answerers: Answerers | None = answerers
+        """Hosts that answer for many servers."""
+        self.histories: Histories = histories
+        """The segments of flows."""

@@ -1,12 +1,13 @@
 """TCP timestamps as a clock of their sender: how long it was, over there, between two segments (RFC 7323).
 
 The rate of the clock is taken from other segments of the same sender, or recognised; it is never assumed. A SYN-ACK's
-timestamp may be part of a cookie and is not used.
+timestamp may be part of a cookie and is not used. Compiled, for every verdict asks.
 """
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from operator import truediv
 from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.diagnose.segments import Seg
 
@@ -20,38 +21,58 @@ _FIT: Final = 0.05
 _TIGHT_FIT: Final = 0.01
 _SECOND: Final = 1_000_000_000
 _MASK: Final = 0xFFFF_FFFF
+_HALF: Final = 0x8000_0000
+"""What is further ahead lies behind."""
 
 
 def ticks_between(first: Seg, last: Seg) -> int | None:
     """Ticks of the sender's clock from ``first`` to ``last``; None when one has no usable timestamp."""
     if first.tsval < 0 or last.tsval < 0 or first.is_syn_ack or last.is_syn_ack:
         return None
-    ticks = (last.tsval - first.tsval) & _MASK
-    return ticks if ticks < 1 << 31 else None
+    ticks: i64 = (last.tsval - first.tsval) & _MASK
+    if ticks >= _HALF:
+        return None
+    return ticks
 
 
-def measured_rate(segs: Sequence[Seg], without: Iterable[Seg] = ()) -> int | None:
-    """Ticks a second from segments of one sender that are far enough apart, the steps that lead to a segment of
-    ``without`` left out; None when there are none, or when they disagree."""
-    left_out = {seg.ref for seg in without}
+def measured_rate(segs: list[Seg], without: Seg | None = None) -> int | None:
+    """Ticks a second from segments of one sender that are far enough apart, the step that leads to ``without`` left
+    out; None when there are none, or when they disagree."""
     steps: list[tuple[int, int]] = []
-    for before, after in pairwise(segs):
-        if after.ref in left_out or after.ns - before.ns < APART_NS:
+    all_ticks = all_ns = 0
+    before: Seg | None = None
+    for after in segs:
+        last = before
+        before = after
+        if last is None or after.ns - last.ns < APART_NS or (without is not None and after.ref == without.ref):
             continue
-        ticks = ticks_between(before, after)
-        if ticks:
-            steps.append((ticks, after.ns - before.ns))
+        ticks = ticks_between(last, after)
+        if ticks is not None and ticks != 0:
+            ns: int = after.ns - last.ns
+            steps.append((ticks, ns))
+            all_ticks += ticks
+            all_ns += ns
     if not steps:
         return None
     # One segment that was a little late makes its step too long and the next one too short: together they tell.
-    rate = _rate_of(sum(ticks for ticks, _ in steps), sum(ns for _, ns in steps))
-    if rate is None or any(_rate_of(ticks, ns) not in (None, rate) for ticks, ns in steps):
-        return None
+    rate = _rate_of(all_ticks, all_ns)
+    if rate is None or len(steps) == 1:
+        return rate
+    for ticks_of_it, ns_of_it in steps:
+        own = _rate_of(ticks_of_it, ns_of_it)
+        if own is not None and own != rate:
+            return None
     return rate
 
 
 def _rate_of(ticks: int, ns: int) -> int | None:
-    return nearest_rate(ticks * _SECOND / ns, _FIT)
+    return nearest_rate(_hz(ticks, ns), _FIT)
+
+
+def _hz(ticks: int, ns: int) -> float:
+    # The operator of compiled code rounds both sides first.
+    hz: float = truediv(ticks * _SECOND, ns)
+    return hz
 
 
 def nearest_rate(hz: float, fit: float) -> int | None:
@@ -67,7 +88,7 @@ def fits_no_rate(first: Seg, last: Seg) -> bool:
     ticks = ticks_between(first, last)
     if ticks is None or last.ns - first.ns < APART_NS:
         return False
-    return nearest_rate(ticks * _SECOND / (last.ns - first.ns), _FIT) is None
+    return nearest_rate(_hz(ticks, last.ns - first.ns), _FIT) is None
 
 
 def lacking_ns(first: Seg, last: Seg, rate: int | None, cookie: bool = False) -> int | None:
@@ -79,11 +100,13 @@ def lacking_ns(first: Seg, last: Seg, rate: int | None, cookie: bool = False) ->
     SYN-ACK.
     """
     here_ns: int = last.ns - first.ns
-    ticks: int | None = (last.tsval - first.tsval) & _MASK if cookie else ticks_between(first, last)
-    if ticks is None or ticks >= 1 << 31 or here_ns < APART_NS:
+    ticks = ticks_between(first, last)
+    if cookie:
+        ticks = (last.tsval - first.tsval) & _MASK
+    if ticks is None or ticks >= _HALF or here_ns < APART_NS:
         return None
     if rate is None:
-        hz = ticks * _SECOND / here_ns
+        hz = _hz(ticks, here_ns)
         seen = nearest_rate(hz, _FIT)
         if seen is not None or hz > USUAL_HZ:
             return 0 if seen is not None and seen >= USUAL_HZ else None
@@ -104,7 +127,7 @@ def sender_gap(first: Seg, last: Seg, rate: int | None) -> tuple[int, int] | Non
     if rate is None:
         if last.ns - first.ns < APART_NS:
             return None
-        hz = ticks * _SECOND / (last.ns - first.ns)
+        hz = _hz(ticks, last.ns - first.ns)
         if nearest_rate(hz, _TIGHT_FIT) != USUAL_HZ:
             return None
         rate = USUAL_HZ

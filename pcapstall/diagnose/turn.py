@@ -1,10 +1,12 @@
 """A stretch of time in which one side owed the next bytes: whether they were late in leaving, or were lost on the way.
 
 The same question stands behind a late ClientHello, ServerHello or Finished; the answer depends on what proves that
-nothing was sent before. What is made of it is for the rules.
+nothing was sent before. What is made of it is for the rules. Compiled, for every turn is looked at.
 """
 
-from typing import Final, NamedTuple
+from typing import Final, cast
+
+from mypy_extensions import i64
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import Seg
@@ -26,113 +28,127 @@ FIRST_RETRY_NS: Final = 200_000_000
 """The least retransmission timeout of Linux; it doubles each time. RFC 6298 asks for a second."""
 
 
-class Turn(NamedTuple):
+class Turn:
     """One side's turn, as seen from here."""
 
-    from_client: bool
-    start_ns: int
-    start_ref: int
-    """What made it this side's turn."""
-    end_ns: int
-    sent: Seg | None
-    """The segment that ended it; None when it never came, or was not noted."""
+    def __init__(self, from_client: bool, start_ns: int, start_ref: int, end_ns: int, sent: Seg | None) -> None:
+        self.from_client: bool = from_client
+        self.start_ns: int = start_ns
+        self.start_ref: int = start_ref
+        """What made it this side's turn."""
+        self.end_ns: int = end_ns
+        self.sent: Seg | None = sent
+        """The segment that ended it; None when it never came, or was not noted."""
 
 
-class Proof(NamedTuple):
+class Proof:
     """What is known of one turn."""
 
-    kind: str
-    anchor: Seg | None
-    """This side's last segment before its turn, or at its beginning."""
-    last: Seg | None
-    """The segment up to which the proof reaches: the one that ended the turn, or a later one of an open turn."""
-    lost: int = 0
-    """Segments sent and not seen. Some stacks count the IDs of all their connections together."""
-    ids_exact: bool = False
-    """Its IP IDs run on, whatever else proves it."""
-    sender_ns: int | None = None
-    """How long it was at the sender from its last segment before ``last`` to ``last``."""
-    sender_error_ns: int = 0
-    here_ns: int = 0
-    """The same here."""
-    clock_odd: bool = False
-    """Its timestamps fit no rate in use: they do not count the time that went by here."""
+    def __init__(self, turn: Turn, anchor: Seg | None, last: Seg | None) -> None:
+        self.turn: Turn = turn
+        self.kind: str = NOTHING
+        self.anchor: Seg | None = anchor
+        """This side's last segment before its turn, or at its beginning."""
+        self.last: Seg | None = last
+        """The segment up to which the proof reaches: the one that ended the turn, or a later one of an open turn."""
+        self.lost: int = 0
+        """Segments sent and not seen. Some stacks count the IDs of all their connections together."""
+        self.ids_exact: bool = False
+        """Its IP IDs run on, whatever else proves it."""
+        self.sender_ns: int | None = None
+        """How long it was at the sender from its last segment before ``last`` to ``last``."""
+        self.sender_error_ns: int = 0
+        self.here_ns: int = 0
+        """The same here."""
+        self.clock_odd: bool = False
+        """Its timestamps fit no rate in use: they do not count the time that went by here."""
 
     @property
     def clocks_agree(self) -> bool:
         """Whether the sender's clock says that ``last`` left as late as it came."""
-        return self.sender_ns is not None and self.sender_ns + self.sender_error_ns >= self.here_ns
+        sender_ns = self.sender_ns
+        return sender_ns is not None and sender_ns + self.sender_error_ns >= self.here_ns
 
     @property
     def held_up_ns(self) -> int:
         """For how long ``last`` was on its way, beyond what its predecessor was, for certain; 0 when not known."""
-        if self.sender_ns is None:
+        sender_ns = self.sender_ns
+        if sender_ns is None:
             return 0
-        return max(0, self.here_ns - self.sender_ns - self.sender_error_ns)
+        return max(0, self.here_ns - sender_ns - self.sender_error_ns)
 
 
-class _Proven(NamedTuple):
-    """The turn that was asked about last."""
-
-    turn: Turn
-    proof: Proof
+_PROVEN: Final = "turn.prove"
+"""The name of the proof that was asked for last in what is worked out of a case."""
 
 
 def prove(case: Case, turn: Turn) -> Proof:
     """Find out what is known of ``turn``; of one and the same turn once."""
-    known = case.worked_out.get(prove)
-    if isinstance(known, _Proven) and known.turn is turn:
-        return known.proof
+    known = case.worked_out.get(_PROVEN)
+    if known is not None:
+        proof = cast(Proof, known)
+        if proof.turn is turn:
+            return proof
     proof = _prove(case, turn)
-    case.worked_out[prove] = _Proven(turn, proof)
+    case.worked_out[_PROVEN] = proof
     return proof
 
 
 def _prove(case: Case, turn: Turn) -> Proof:
-    segs = [seg for seg in case.history.of(turn.from_client) if not seg.is_rst]
-    before = [seg for seg in segs if seg.ns <= turn.start_ns and seg is not turn.sent]
-    anchor = before[-1] if before else None
+    anchor: Seg | None = None
+    previous: Seg | None = None
     last = turn.sent
+    after: Seg | None = None
+    during: Seg | None = None
+    begun: i64 = turn.start_ns
+    ended: i64 = turn.end_ns
+    segs = [seg for seg in case.history.of(turn.from_client) if not seg.is_rst]
+    for seg in segs:
+        if seg.ns <= begun:
+            if seg is not turn.sent:
+                anchor = seg
+        else:
+            during = seg
+            if after is None and seg.ns >= ended:
+                after = seg
     if last is None:
         # The first one after the end of an open turn tells of all of it, a later one in it of the most.
-        during = [seg for seg in segs if turn.start_ns < seg.ns]
-        after = [seg for seg in during if seg.ns >= turn.end_ns]
-        last = after[0] if after else during[-1] if during else None
-    lost: int | None = None
-    if anchor is not None and last is not None:
-        ids = case.client_ids if turn.from_client else case.server_ids
-        if anchor.is_syn_ack:
-            # The ID of a SYN-ACK is none of the count; the first segment after it is where the count begins.
-            lost = None
-        else:
+        last = after if after is not None else during
+    proof = Proof(turn, anchor, last)
+    if last is not None:
+        lost: int | None = None
+        # The ID of a SYN-ACK is none of the count; the first segment after it is where the count begins.
+        if anchor is not None and not anchor.is_syn_ack:
+            ids = case.client_ids if turn.from_client else case.server_ids
             lost = ids.missing(anchor, last)
-    sender, error, here, odd = _clocks(case, turn, segs, last)
+        if lost is not None:
+            proof.lost = lost
+            proof.ids_exact = lost == 0
+            proof.kind = IDS_RUN_ON if lost == 0 else LOST_BEFORE
+        for seg in segs:
+            if seg is last:
+                break
+            previous = seg
+        else:
+            previous = None
+        if previous is not None:
+            _ask_clock(case, proof, previous, last)
     if case.captured_at(turn.from_client):
-        kind = CAPTURED_THERE
-    elif lost:
-        kind = LOST_BEFORE
-    elif lost == 0:
-        kind = IDS_RUN_ON
-    else:
-        kind = NOTHING
-    return Proof(kind, anchor, last, lost or 0, lost == 0, sender, error, here, odd)
+        proof.kind = CAPTURED_THERE
+    return proof
 
 
-def _clocks(case: Case, turn: Turn, segs: list[Seg], last: Seg | None) -> tuple[int | None, int, int, bool]:
+def _ask_clock(case: Case, proof: Proof, previous: Seg, last: Seg) -> None:
     """How long it was, at the sender and here, between ``last`` and the segment before it; and whether the sender's
     timestamps fit no rate in use."""
-    if last is None:
-        return None, 0, 0, False
-    at = segs.index(last) if last in segs else 0
-    if at == 0:
-        return None, 0, 0, False
-    previous = segs[at - 1]
-    here_ns = last.ns - previous.ns
-    rate = case.tick_rate(turn.from_client, (last,))
+    proof.here_ns = last.ns - previous.ns
+    rate = case.rates.of(proof.turn.from_client, last)
     gap = sender_gap(previous, last, rate)
     if gap is None:
-        return None, 0, here_ns, rate is None and fits_no_rate(previous, last)
-    return gap[0], gap[1], here_ns, False
+        proof.clock_odd = rate is None and fits_no_rate(previous, last)
+    else:
+        proof.sender_ns = gap[0]
+        proof.sender_error_ns = gap[1]
 
 
 def is_own_time(case: Case, turn: Turn) -> bool:
@@ -140,11 +156,12 @@ def is_own_time(case: Case, turn: Turn) -> bool:
     began = case.history.at(turn.start_ref)
     if began is not None and began.from_client == turn.from_client:
         return True
-    trip_ns = case.way_ns(turn.from_client)
+    trip_ns: int = case.way_ns(turn.from_client)
     if began is not None and began.has_data:
         # Its kernel acknowledged what it waited for: there the way was over.
         for seg in case.history.of(turn.from_client):
-            if seg.ns > began.ns and seg is not turn.sent and seg.ack is not None and seg.ack >= began.end:
+            ack = seg.ack
+            if seg.ns > began.ns and seg is not turn.sent and ack is not None and ack >= began.end:
                 trip_ns = seg.ns - began.ns
                 break
     return 0 < TRIPS_MIN * trip_ns < turn.end_ns - turn.start_ns

@@ -10,7 +10,7 @@ from pcapstall.capture.source import Stop
 from pcapstall.pipeline.analysis import Analysis
 from pcapstall.pipeline.timeline import timelines_of
 from pcapstall.report.model import FlowReport
-from pcapstall.report.prose import worst_first
+from pcapstall.report.ranking import worst_first
 from pcapstall.report.sketch import sketch_of
 from pcapstall.report.stories import has_story
 from pcapstall.report.timeline import Timeline

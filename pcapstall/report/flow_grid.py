@@ -1,11 +1,13 @@
 """The columns of the table of flows: which there are, in which order, and which go first when it is too wide.
 
-Laid out in `grid`, drawn by the renderers.
+Laid out in `grid`, drawn by the renderers. Compiled: a capture of an outage has tens of thousands of rows.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.core.times import MS, SECOND
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
@@ -94,7 +96,7 @@ def page_grid(flows: Sequence[FlowReport]) -> Grid:
     grid = flow_grid(flows)
     if any(flow.stalled for flow in flows):
         digits = _digits_of_stalls(flows)
-        lengths = [_length(flow, flow.stalled, digits) if flow.stalled else ABSENT for flow in flows]
+        lengths = [_length_of_stall(flow, digits) if flow.stalled else ABSENT for flow in flows]
         at = [column.name for column in grid.columns].index("stalled") + 1
         column = GridColumn("length", "how long the step that stalled took", right=True)
         rows = [[*row[:at], length, *row[at:]] for row, length in zip(grid.rows, lengths, strict=True)]
@@ -123,8 +125,13 @@ def _grid(flows: Sequence[FlowReport], stalls: Sequence[str], merged: bool = Fal
         if one_close and name in _CLOSES and name != one_close:
             continue
         keep = 0 if name in stalls and not merged else _KEEP[name]
+        lengths = _lengths(flows, name)
+        if lengths is None:
+            if keep:
+                continue
+            lengths = [ABSENT] * len(flows)
         columns.append(GridColumn(name, LEGENDS[name], right=True, keep=keep))
-        cells.append(_lengths(flows, name))
+        cells.append(lengths)
     for column, text in _AFTER:
         columns.append(column)
         cells.append([_cell(text(flow)) for flow in flows])
@@ -135,14 +142,14 @@ def _grid(flows: Sequence[FlowReport], stalls: Sequence[str], merged: bool = Fal
         if flow.failed:
             marks[row, "outcome"] = WARN
     rows = [list(row) for row in zip(*cells, strict=True)]
-    remark = _CLOCK_REMARK if any(CLOCK_SET in "\n".join(row) for row in rows) else ""
+    remark = _CLOCK_REMARK if any(CLOCK_SET in "\n".join(column) for column in cells) else ""
     return Grid(columns, rows, marks, remark=remark).without_empty()
 
 
 def _stalls(flows: Sequence[FlowReport]) -> list[str]:
     """``ch_sh   5026.3``: the interval that stalled and its length, each below the others."""
     digits = _digits_of_stalls(flows)
-    found = [(flow.stalled or "", _length(flow, flow.stalled or "", digits)) for flow in flows]
+    found = [(flow.stalled or "", _length_of_stall(flow, digits)) for flow in flows]
     names = max(len(name) for name, _ in found)
     lengths = max(len(length) for name, length in found if name)
     return [f"{name:{names}}  {length:>{lengths}}" if name else ABSENT for name, length in found]
@@ -159,7 +166,8 @@ def _one_close(flows: Sequence[FlowReport]) -> str:
     """Which of ch_fin and ch_close says all that both say; empty when a RST came well before a FIN."""
     one = "ch_fin"
     for flow in flows:
-        fin, close = (_closed(flow, name) for name in _CLOSES)
+        fin = _closed(flow, "ch_fin")
+        close = _closed(flow, "ch_close")
         if close is None:
             continue
         if fin is None:
@@ -175,10 +183,18 @@ def _closed(flow: FlowReport, name: str) -> int | None:
     return None if length is not None and length < 0 and name in _CLOSES else length
 
 
-def _lengths(flows: Sequence[FlowReport], name: str) -> list[str]:
-    values = [(_closed(flow, name), flow.open_ns.get(name)) for flow in flows]
-    digits = decimals([ns for pair in values for ns in pair if ns is not None])
-    return [_length(flow, name, digits) for flow in flows]
+def _lengths(flows: Sequence[FlowReport], name: str) -> list[str] | None:
+    """The cells of an interval; None where no flow has it, as most have not most."""
+    closed = [_closed(flow, name) for flow in flows]
+    opened = [flow.open_ns.get(name) for flow in flows]
+    known = [ns for ns in (*closed, *opened) if ns is not None]
+    if not known:
+        return None
+    digits = decimals(known)
+    return [
+        ABSENT if length is None and reached is None else _length(flow, name, length, reached, digits)
+        for flow, length, reached in zip(flows, closed, opened, strict=True)
+    ]
 
 
 CLOCK_SET: Final = "clock set"
@@ -186,12 +202,16 @@ CLOCK_SET: Final = "clock set"
 _CLOCK_REMARK: Final = f"{CLOCK_SET}: the capture's clock was set meanwhile, so how long it took is not known."
 
 
-def _length(flow: FlowReport, name: str, digits: int) -> str:
-    closed, reached = _closed(flow, name), flow.open_ns.get(name)
+def _length(flow: FlowReport, name: str, closed: int | None, reached: int | None, digits: i64) -> str:
     length = reached if closed is None else closed
     if length is not None and _is_of_the_clock(flow, name, length):
         return CLOCK_SET
     return milliseconds(length, digits, closed is None and reached is not None)
+
+
+def _length_of_stall(flow: FlowReport, digits: i64) -> str:
+    name = flow.stalled or ""
+    return _length(flow, name, _closed(flow, name), flow.open_ns.get(name), digits)
 
 
 def _is_of_the_clock(flow: FlowReport, name: str, length: int) -> bool:

@@ -1,9 +1,9 @@
 """From a finished flow, its intervals, outcome and verdict to the row of the report.
 
-Names and text only: everything here was measured and judged before. The model says what each field means.
+Names and text only: everything here was measured and judged before. The model says what each field means. Compiled.
 """
 
-from typing import Final
+from mypy_extensions import i64
 
 from pcapstall.core.endpoints import format_endpoints
 from pcapstall.core.frames import file_of, frame_of, frames_by_file
@@ -18,14 +18,6 @@ from pcapstall.flows.kept import Alert
 from pcapstall.report.model import EVENTS, AlertReport, Counts, EventReport, Evidence, FlowReport
 from pcapstall.wire.tls_ciphers import cipher_name
 from pcapstall.wire.tls_names import ALERT_LEVELS, alert_name, version_name
-
-_OF_FLOW: Final = tuple((name, f"{name}_ns", f"{name}_ref") for name in EVENTS[:13])
-"""Events that are attributes of the flow, and the attributes that are their stamp and frame; the others are of one of
-its halves."""
-_OF_CLIENT, _OF_SERVER = (
-    tuple((side + name, f"{name}_ns", f"{name}_ref") for name in ("app_data", "alert", "fin", "rst"))
-    for side in ("client_", "server_")
-)
 
 
 def flow_report(
@@ -96,14 +88,43 @@ def flow_report(
 
 
 def _events(flow: Flow, t0_ns: int) -> dict[str, EventReport | None]:
-    events: dict[str, EventReport | None] = dict.fromkeys(EVENTS)
-    for attributes, owner in ((_OF_FLOW, flow), (_OF_CLIENT, flow.client()), (_OF_SERVER, flow.server())):
-        for name, stamp, reference in attributes:
-            ref: int = getattr(owner, reference)
-            if ref:
-                ns: int = getattr(owner, stamp)
-                events[name] = EventReport(ns, ns - t0_ns, frame_of(ref), file_of(ref))
-    return events
+    events = _Events(t0_ns)
+    events.put("syn", flow.syn_ref, flow.syn_ns)
+    events.put("syn_ack", flow.syn_ack_ref, flow.syn_ack_ns)
+    events.put("ack", flow.ack_ref, flow.ack_ns)
+    events.put("client_hello_first", flow.client_hello_first_ref, flow.client_hello_first_ns)
+    events.put("client_hello_last", flow.client_hello_last_ref, flow.client_hello_last_ns)
+    events.put("client_hello_acked", flow.client_hello_acked_ref, flow.client_hello_acked_ns)
+    events.put("hello_retry", flow.hello_retry_ref, flow.hello_retry_ns)
+    events.put("client_hello2_first", flow.client_hello2_first_ref, flow.client_hello2_first_ns)
+    events.put("client_hello2_last", flow.client_hello2_last_ref, flow.client_hello2_last_ns)
+    events.put("server_hello_first", flow.server_hello_first_ref, flow.server_hello_first_ns)
+    events.put("server_hello_last", flow.server_hello_last_ref, flow.server_hello_last_ns)
+    events.put("server_flight_last", flow.server_flight_last_ref, flow.server_flight_last_ns)
+    events.put("client_finished", flow.client_finished_ref, flow.client_finished_ns)
+    client = flow.client()
+    server = flow.server()
+    events.put("client_app_data", client.app_data_ref, client.app_data_ns)
+    events.put("server_app_data", server.app_data_ref, server.app_data_ns)
+    events.put("client_alert", client.alert_ref, client.alert_ns)
+    events.put("server_alert", server.alert_ref, server.alert_ns)
+    events.put("client_fin", client.fin_ref, client.fin_ns)
+    events.put("server_fin", server.fin_ref, server.fin_ns)
+    events.put("client_rst", client.rst_ref, client.rst_ns)
+    events.put("server_rst", server.rst_ref, server.rst_ns)
+    return events.by_name
+
+
+class _Events:
+    """The events of one flow, those that were seen."""
+
+    def __init__(self, t0_ns: i64) -> None:
+        self._t0_ns: i64 = t0_ns
+        self.by_name: dict[str, EventReport | None] = dict.fromkeys(EVENTS)
+
+    def put(self, name: str, ref: i64, ns: i64) -> None:
+        if ref != 0:
+            self.by_name[name] = EventReport(ns, ns - self._t0_ns, frame_of(ref), file_of(ref))
 
 
 def _alert(alert: Alert) -> AlertReport:

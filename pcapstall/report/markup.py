@@ -11,6 +11,7 @@ from pcapstall.report.grid import Grid
 from pcapstall.report.model import FlowReport, Report
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.places import Places
+from pcapstall.report.ranking import worst_first
 from pcapstall.report.to_table import legend
 
 
@@ -29,7 +30,7 @@ class Markup(NamedTuple):
 
 def report_lines(report: Report, options: RenderOptions, markup: Markup) -> Iterator[str]:
     """The report: the answer, what was read, the table, the healthy flows in a line, each verdict with its evidence."""
-    flows = prose.worst_first(report.flows, None if options.all_flows else max(options.stories, 1))
+    flows = worst_first(report.flows, None if options.all_flows else max(options.stories, 1))
     escape = markup.escape
     yield f"{markup.strong}{escape(prose.headline(report, flows))}{markup.strong}"
     yield ""

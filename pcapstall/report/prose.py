@@ -3,9 +3,8 @@
 Every renderer escapes these for its own format. What is said of a single flow is in `happening` and `stories`.
 """
 
-from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from pcapstall.core.counts import several
@@ -15,7 +14,7 @@ from pcapstall.report.facts import warning
 from pcapstall.report.grid import decimals
 from pcapstall.report.happening import cause_words, what_happened
 from pcapstall.report.log_prose import log_lines
-from pcapstall.report.model import STALL_INTERVALS, CaptureReport, Counts, FlowReport, Report, StraceReport, Totals
+from pcapstall.report.model import STALL_INTERVALS, CaptureReport, FlowReport, Report, StraceReport, Totals
 from pcapstall.report.percentiles import longest as longest_lengths
 from pcapstall.report.percentiles import outcome_counts, ranks_of
 
@@ -30,36 +29,6 @@ POINTS: Final = {
 DOUBTS_FIRST: Final = 4
 """So many lines of what to mistrust stand before a table; more would hide it."""
 _HEALTHY_INTERVALS: Final = ("syn_synack", "ack_ch", "ch_ack", "ch_sh")
-
-
-def worst_first(flows: Iterable[FlowReport], whole: int | None = None) -> list[FlowReport]:
-    """Stalled flows, the longest stall first, then failed ones, then the others, each by id.
-
-    A length that the capture's own clock or gaps made comes after those that were measured. The first ``whole`` are
-    kept whole (all of them without it), the others without what a row of a table does not show: a tenth of the memory.
-    """
-    if whole is None:
-        return sorted(flows, key=_rank)
-    first: list[FlowReport] = []
-    others: list[FlowReport] = []
-    for flow in flows:
-        insort(first, flow, key=_rank)
-        if len(first) > whole:
-            others.append(_row_of(first.pop()))
-    others.sort(key=_rank)
-    return first + others
-
-
-def _row_of(flow: FlowReport) -> FlowReport:
-    """``flow`` without its events, its evidence and the like."""
-    bare = flow._replace(alpn=[], cipher=None, ja4=None, events={}, alerts=[], counts=Counts(), parts_ns={})
-    return bare._replace(evidence=[], logs=None, threads=None, stages_ns=None)
-
-
-def _rank(flow: FlowReport) -> tuple[int, bool, int, int]:
-    if flow.stalled is not None:
-        return (0, flow.cause == "capture", -(flow.stalled_ns or 0), flow.id)
-    return (1 if flow.failed else 2, False, 0, flow.id)
 
 
 def headline(report: Report, flows: Sequence[FlowReport]) -> str:

@@ -16,6 +16,7 @@ from pcapstall.report.pictures import ecdf, overview, waterfall_svg
 from pcapstall.report.pictures.spread import Spread, of_flows
 from pcapstall.report.pictures.waterfall import waterfall_of
 from pcapstall.report.places import Places
+from pcapstall.report.ranking import worst_first
 from pcapstall.report.sketch import sketch_of
 from pcapstall.report.timeline import Timeline
 from pcapstall.report.timeline_cells import NAMES, RIGHT, cells
@@ -28,7 +29,7 @@ _SKETCHED: Final = "Drawn from the events of the flow alone: pcapstall timeline 
 
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write the page."""
-    flows = prose.worst_first(report.flows)
+    flows = worst_first(report.flows)
     for line in _lines(report, flows):
         out.write(line + "\n")
 

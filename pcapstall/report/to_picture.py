@@ -17,6 +17,7 @@ from pcapstall.report.pictures import ecdf, overview, svg, waterfall_svg
 from pcapstall.report.pictures.spread import Spread, of_flows
 from pcapstall.report.pictures.svg import Picture
 from pcapstall.report.pictures.waterfall import waterfall_of
+from pcapstall.report.ranking import worst_first
 from pcapstall.report.timeline import Timeline
 from pcapstall.report.timeline_cells import headline, verdict_on
 from pcapstall.report.untrusted import printable
@@ -43,7 +44,7 @@ class Drawing:
 
 def of_report(report: Report) -> Drawing:
     """The whole capture, and each step by server."""
-    flows = prose.worst_first(report.flows)
+    flows = worst_first(report.flows)
     spread = report.spread if report.spread is not None else Spread()
     drawn = [overview.draw(flows, spread), ecdf.draw([spread, of_flows(flows)])]
     return Drawing(prose.headline(report, flows), [picture for picture in drawn if picture is not None])

@@ -14,6 +14,7 @@ from pcapstall.report.facts import is_warning
 from pcapstall.report.grid import BAD, WARN, Grid
 from pcapstall.report.model import FlowReport, Report
 from pcapstall.report.options import RenderOptions
+from pcapstall.report.ranking import worst_first
 from pcapstall.report.untrusted import display_width, printable
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ GLUE: Final = "\x00"
 
 def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write the report."""
-    flows = prose.worst_first(report.flows, None if options.all_flows else max(options.stories, 1))
+    flows = worst_first(report.flows, None if options.all_flows else max(options.stories, 1))
     if is_markup(options.style):
         lines = bare_lines([flow_grid.flow_grid(flows)] if flows else [], options)
     else:

@@ -177,9 +177,7 @@ class TestSignals:
     @pytest.mark.parametrize("command", ["report", "watch", "summary"])
     @pytest.mark.parametrize("sent", [0, 1])
     @pytest.mark.parametrize(("number", "name"), SIGNALS)
-    def test_ctrl_c_before_anything_came(
-        self, command: str, sent: int, number: signal.Signals, name: bytes
-    ) -> None:
+    def test_ctrl_c_before_anything_came(self, command: str, sent: int, number: signal.Signals, name: bytes) -> None:
         process = start(command, "-")
         status = Path(f"/proc/{process.pid}/status")
 

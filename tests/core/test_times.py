@@ -1,5 +1,7 @@
 """Durations and stamps as text."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,3 +105,14 @@ def test_the_time_of_day_is_that_of_the_whole_stamp(ns: int) -> None:
 def test_format_utc() -> None:
     assert format_utc(1_621_445_342_123_456_789) == "2021-05-19 17:29:02.123456 UTC"
     assert format_utc(10**27).startswith("epoch ")
+
+
+@given(st.integers(-63 * 10**18, 254 * 10**18) | st.sampled_from([-62_135_596_800 * SECOND, 253_402_300_800 * SECOND]))
+def test_format_utc_is_what_the_calendar_says(ns: int) -> None:
+    for stamp in (ns - 1, ns):
+        try:
+            day = datetime.fromtimestamp(stamp // SECOND, UTC)
+        except (OverflowError, ValueError):
+            assert format_utc(stamp) == f"epoch {stamp // SECOND}.{stamp % SECOND:09d}"
+        else:
+            assert format_utc(stamp) == f"{day:%Y-%m-%d %H:%M:%S}.{stamp % SECOND // 1000:06d} UTC"

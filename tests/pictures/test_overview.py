@@ -7,7 +7,7 @@ from picture_support import STALLED, analysed, read, texts, titles
 from pcapstall.core.times import MS, SECOND
 from pcapstall.report.pictures import ecdf, overview, svg
 from pcapstall.report.pictures.spread import SERVERS_MAX, STEPS, Spread, busiest, lengths_of, of_flows, unended_of
-from pcapstall.report.prose import worst_first
+from pcapstall.report.ranking import worst_first
 
 SVG = "{http://www.w3.org/2000/svg}"
 T0 = 1_621_450_142_123_456_000

@@ -30,7 +30,8 @@ from pcapstall.report.drawing import draw
 from pcapstall.report.flow_grid import flow_grid
 from pcapstall.report.model import EVENTS, STALL_INTERVALS, ProcessReport
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.prose import headline, healthy_line, numbers, worst_first
+from pcapstall.report.prose import headline, healthy_line, numbers
+from pcapstall.report.ranking import worst_first
 from pcapstall.report.render import PAGE_FORMATS, parse_format, render
 from pcapstall.report.styles import ESCAPES
 from pcapstall.report.to_table import wrap

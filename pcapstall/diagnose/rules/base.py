@@ -1,10 +1,12 @@
 """What every rule is made of: its name, the stages it is tried for, and how a conclusion is put together.
 
-The limits that hold for all conclusions are laid on here, so that no rule can forget them.
+The limits that hold for all conclusions are laid on here, so that no rule can forget them. Compiled, like the rules.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_span
@@ -27,13 +29,14 @@ Judgement = Verdict | str
 """A conclusion, or why the rule does not hold."""
 
 
-class Rule(NamedTuple):
+class Rule:
     """One rule."""
 
-    name: str
-    stages: tuple[str, ...]
-    """Intervals that stalled, or `FAILURE`: for anything else it is not tried."""
-    judge: Callable[[Case], Judgement]
+    def __init__(self, name: str, stages: tuple[str, ...], judge: Callable[[Case], Judgement]) -> None:
+        self.name: str = name
+        self.stages: tuple[str, ...] = stages
+        """Intervals that stalled, or `FAILURE`: for anything else it is not tried."""
+        self.judge: Callable[[Case], Judgement] = judge
 
 
 def conclude(
@@ -71,14 +74,20 @@ def conclude(
 
 def _unread(case: Case) -> Fact | None:
     """What could not be read and may have been what was due."""
-    fragments = sum(unread.fragments for unread in case.unread)
-    malformed = sum(unread.fragments == 0 for unread in case.unread)
+    if not case.unread:
+        return None
+    fragments: i64 = 0
+    malformed: i64 = 0
+    for unread in case.unread:
+        fragments += unread.fragments
+        if unread.fragments == 0:
+            malformed += 1
     said = [several(malformed, "malformed packet")] if malformed else []
     if fragments:
         said.append(f"{several(fragments, 'fragment')} whose other parts are not in the capture")
     if not said:
         return None
-    which = refs(*(unread.ref for unread in case.unread[:3]))
+    which = refs(*[unread.ref for unread in case.unread[:3]])
     return Fact(f"Between these hosts there came meanwhile {' and '.join(said)}: not read.", which)
 
 
@@ -113,4 +122,4 @@ def were(count: int) -> str:
 
 def refs(*frames: int) -> tuple[int, ...]:
     """Frame references, those of what was not seen left out."""
-    return tuple(frame for frame in frames if frame)
+    return tuple([frame for frame in frames if frame])

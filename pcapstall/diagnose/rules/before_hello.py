@@ -1,7 +1,9 @@
 """Rules for the time before a hello in which the server owed a greeting or an answer, or what the client said was lost.
 
-Plain proofs of a silent client are in `waiting`, ports of which nobody knows what they speak in `plaintext`.
+Plain proofs of a silent client are in `waiting`, ports of which nobody knows what they speak in `plaintext`. Compiled.
 """
+
+from mypy_extensions import i64
 
 from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
@@ -30,7 +32,9 @@ def unacknowledged_request(case: Case) -> Judgement:
         return "what the client said was acknowledged"
     copies = [seg for seg in mine if seg.offset <= acked < seg.end]
     icmp = facts.too_big(case, case.hello_from_client)
-    since_ns = copies[0].ns if copies else mine[-1].ns
+    since_ns: i64 = mine[-1].ns
+    if copies:
+        since_ns = copies[0].ns
     sent = Fact(
         f"{several(copies[0].payload_len if copies else 0, 'byte')} of the client, sent {times(len(copies))}, were not "
         f"acknowledged.",

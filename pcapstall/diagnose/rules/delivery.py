@@ -1,10 +1,10 @@
 """Rules for a ClientHello that was not acknowledged in time: lost, too big for the path, or held back by a host.
 
 The capture has seen the hello; which of its copies got through is told by the ACK's TSecr, and whether an earlier one
-had arrived by a duplicate SACK (RFC 2883).
+had arrived by a duplicate SACK (RFC 2883). Compiled.
 """
 
-from typing import NamedTuple
+from mypy_extensions import i64
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
@@ -18,27 +18,28 @@ AGAIN_MIN = 3
 """Copies that must have been lost before it is said that full segments never come through."""
 
 
-class Delivery(NamedTuple):
+class Delivery:
     """The bytes that were waited for, each time they were sent, and what the other side said of them."""
 
-    sender: bool
-    """Whether the side that opened the connection sent them."""
-    begin: int
-    """Offset of the first byte that was missing over there."""
-    copies: list[Seg]
-    """Each segment that carried that byte."""
-    acks: list[Seg]
-    """What the other side sent meanwhile."""
-    final: Seg | None
-    """The segment that acknowledged it."""
-    through: int | None
-    """Which copy that segment answers, from 0; None when it does not say."""
-    had_arrived: bool
-    """A duplicate SACK says that an earlier copy had arrived, or the TSecr that one did which is not in the capture."""
-    sacked: bool
-    """Later bytes had arrived, by SACK."""
-    waited_ns: int
-    """From the hello's last byte to its acknowledgment, or to the end of the stall without one."""
+    def __init__(self, sender: bool, begin: i64, copies: list[Seg], acks: list[Seg], final: Seg | None) -> None:
+        self.sender: bool = sender
+        """Whether the side that opened the connection sent them."""
+        self.begin: i64 = begin
+        """Offset of the first byte that was missing over there."""
+        self.copies: list[Seg] = copies
+        """Each segment that carried that byte."""
+        self.acks: list[Seg] = acks
+        """What the other side sent meanwhile."""
+        self.final: Seg | None = final
+        """The segment that acknowledged it."""
+        self.through: int | None = None
+        """Which copy that segment answers, from 0; None when it does not say."""
+        self.had_arrived: bool = False
+        """By a duplicate SACK an earlier copy had arrived, or by the TSecr one that is not in the capture."""
+        self.sacked: bool = False
+        """Later bytes had arrived, by SACK."""
+        self.waited_ns: int = 0
+        """From the hello's last byte to its acknowledgment, or to the end of the stall."""
 
 
 def delivery_of(case: Case) -> Delivery | None:
@@ -49,11 +50,16 @@ def delivery_of(case: Case) -> Delivery | None:
         return None
     hello_end = max(first.end, last.end)
     until_ns, until_ref = _acknowledged(case)
-    answers = [seg for seg in case.history.of(not sender) if not seg.is_rst]
-    meanwhile = [seg for seg in answers if case.start_ns <= seg.ns < until_ns]
-    earlier = [seg for seg in answers if seg.ns < until_ns and seg.ref != until_ref]
-    begin = max((seg.ack for seg in earlier if seg.ack is not None), default=0)
-    begin = max(begin, 0)
+    begin: i64 = 0
+    meanwhile: list[Seg] = []
+    for seg in case.history.of(not sender):
+        if seg.is_rst or seg.ns >= until_ns:
+            continue
+        if seg.ns >= case.start_ns:
+            meanwhile.append(seg)
+        ack = seg.ack
+        if ack is not None and ack > begin and seg.ref != until_ref:
+            begin = ack
     copies = [
         seg
         for seg in case.history.of(sender)
@@ -62,16 +68,17 @@ def delivery_of(case: Case) -> Delivery | None:
     if not copies:
         return None
     final = case.history.at(until_ref) if until_ref else None
-    through = None
-    had_arrived = False
+    found = Delivery(sender, begin, copies, meanwhile, final)
+    found.waited_ns = until_ns - case.start_ns
     if final is not None:
         stamps = [seg.tsval for seg in copies]
-        if final.tsecr in stamps and -1 not in stamps:
-            through = stamps.index(final.tsecr)
-        had_arrived = final.is_duplicate_sack or _answers_earlier(final, copies[0], case.history.of(sender))
-    sacked = any(left > begin for seg in meanwhile for left, _ in seg.sacks)
-    waited_ns = until_ns - case.start_ns
-    return Delivery(sender, begin, copies, meanwhile, final, through, had_arrived, sacked, waited_ns)
+        found.through = stamps.index(final.tsecr) if final.tsecr in stamps and -1 not in stamps else None
+        found.had_arrived = final.is_duplicate_sack or _answers_earlier(final, copies[0], case.history.of(sender))
+    for seg in meanwhile:
+        for left, _ in seg.sacks:
+            if left > begin:
+                found.sacked = True
+    return found
 
 
 def _answers_earlier(final: Seg, first: Seg, sent: list[Seg]) -> bool:

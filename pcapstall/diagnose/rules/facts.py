@@ -1,7 +1,11 @@
 """Sentences of evidence that several rules cite: the handshake, the capture point, the close.
 
-Each says what is in the frames it names, and nothing that is inferred from them.
+Each says what is in the frames it names, and nothing that is inferred from them. Compiled.
 """
+
+from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.core.counts import several
 from pcapstall.diagnose import capture_point
@@ -12,6 +16,13 @@ from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.verdict import Fact, side_of
 from pcapstall.wire.icmp import ICMP_FRAGMENTATION_NEEDED, ICMP_UNREACHABLE, ICMPV6_PACKET_TOO_BIG
 from pcapstall.wire.tls_reader import NEVER
+
+_WHERE: Final = {
+    capture_point.CLIENT: "The capture was taken at the client",
+    capture_point.SERVER: "The capture was taken at the server",
+    capture_point.MIDDLE: "The capture was taken between client and server",
+    capture_point.LOCAL: "The capture was taken on the host that both ends are on",
+}
 
 
 def handshake(case: Case) -> Fact | None:
@@ -32,12 +43,7 @@ def place(case: Case) -> Fact | None:
     pair = case.pair
     if case.point == capture_point.UNKNOWN:
         return None
-    where = {
-        capture_point.CLIENT: "The capture was taken at the client",
-        capture_point.SERVER: "The capture was taken at the server",
-        capture_point.MIDDLE: "The capture was taken between client and server",
-        capture_point.LOCAL: "The capture was taken on the host that both ends are on",
-    }[case.point]
+    where = _WHERE[case.point]
     if NEVER in (pair.syn_synack_ns, pair.synack_ack_ns):
         return Fact(where + ".")
     return Fact(
@@ -95,7 +101,7 @@ def odd_ttl(case: Case, rst: Seg) -> str:
 
 def timer(case: Case, *, silence_is_cause: bool = True) -> str:
     """What the server's close says about its patience, for a sentence; empty when it says nothing."""
-    ns = case.outcome.server_timer_ns
+    ns: i64 = case.outcome.server_timer_ns
     if ns == ABSENT:
         return ""
     why = " and the silence is the cause" if silence_is_cause else ""

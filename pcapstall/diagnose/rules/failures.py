@@ -1,10 +1,13 @@
 """Rules for connections that failed without a stall: refused, reset, closed, ended by an alert or by ICMP.
 
 Who ended it is in the packets; why is known only where it was captured at that end, and often not even there.
+Compiled.
 """
 
 from collections.abc import Mapping
 from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.outcome import (
@@ -77,7 +80,11 @@ def foreign_rst(case: Case) -> Judgement:
     """A RST whose TTL is not that of the side that it claims to come from."""
     for from_client in (False, True):
         segs = case.history.of(from_client)
-        rst = next((seg for seg in segs if seg.is_rst), None)
+        rst: Seg | None = None
+        for seg in segs:
+            if seg.is_rst:
+                rst = seg
+                break
         if rst is None or not _ends(case, rst):
             continue
         odd = facts.odd_ttl(case, rst)
@@ -259,12 +266,13 @@ def _when(case: Case) -> str:
     flow, outcome = case.flow, case.outcome
     if outcome.tcp == RESET_DURING_HANDSHAKE:
         return "during the TCP handshake"
-    if flow.server_hello_first_ref and flow.server_hello_first_ns <= outcome.close_ns:
-        return f"{span(outcome.close_ns - flow.server_hello_first_ns)} after the ServerHello"
-    if flow.client_hello_last_ref and flow.client_hello_last_ns <= outcome.close_ns:
-        return f"{span(outcome.close_ns - flow.client_hello_last_ns)} after the ClientHello, without a ServerHello"
+    close_ns: i64 = outcome.close_ns
+    if flow.server_hello_first_ref and flow.server_hello_first_ns <= close_ns:
+        return f"{span(close_ns - flow.server_hello_first_ns)} after the ServerHello"
+    if flow.client_hello_last_ref and flow.client_hello_last_ns <= close_ns:
+        return f"{span(close_ns - flow.client_hello_last_ns)} after the ClientHello, without a ServerHello"
     if flow.ack_ref:
-        return f"{span(outcome.close_ns - flow.ack_ns)} after the TCP handshake, without a ClientHello"
+        return f"{span(close_ns - flow.ack_ns)} after the TCP handshake, without a ClientHello"
     return "without a ClientHello"
 
 

@@ -1,7 +1,10 @@
 """Rules for a server's flight that the capture has seen and the client did not get: lost, or too big for the path.
 
 The mirror of `delivery`: the server sends its hello and certificate again and again, the client's ACK stands still.
+Compiled.
 """
+
+from mypy_extensions import i64
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
@@ -44,8 +47,13 @@ def flight_lost(case: Case) -> Judgement:
     through = stamps.index(final.tsecr) if final is not None and final.tsecr in stamps and -1 not in stamps else None
     if through == 0 or (final is not None and final.is_duplicate_sack):
         return "the first copy arrived"
-    until = copies[through].ns if through is not None else final.ns if final is not None else case.end_ns
-    if 2 * (until - copies[0].ns) < case.length_ns:
+    until_ns: i64 = case.end_ns
+    if through is not None:
+        until_ns = copies[through].ns
+    elif final is not None:
+        until_ns = final.ns
+    until: int = until_ns
+    if 2 * (until - int(copies[0].ns)) < case.length_ns:
         return "retransmissions took a small part of the time only"
     full = case.history.full_size(not case.hello_from_client)
     lost = copies[:through] if through is not None else copies

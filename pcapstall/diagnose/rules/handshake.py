@@ -1,10 +1,12 @@
 """Rules for the beginning of the TCP handshake: SYNs that were lost, dropped, answered late or never.
 
 A SYN-ACK's TSecr tells which SYN it answers (RFC 7323 section 3.2): the one evidence that tells a lost SYN from a lost
-SYN-ACK at the client.
+SYN-ACK at the client. Compiled.
 """
 
 from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
@@ -141,7 +143,7 @@ def late_syn_ack(case: Case) -> Judgement:
 
 def _is_repetition(case: Case, answer: Seg, asked: list[Seg]) -> bool:
     """Whether the SYN-ACK came when a repeated one has to: soon after a repeated SYN, or at the server's timeout."""
-    since_last = answer.ns - asked[-1].ns
+    since_last: i64 = answer.ns - asked[-1].ns
     if since_last <= max(3 * case.rtt_ns, _SLACK_NS):
         return True
     since_first: int = answer.ns - asked[0].ns

@@ -1,7 +1,10 @@
 """Rules for the last step of the TCP handshake: a SYN-ACK that was not heard, and ACKs that were lost or late.
 
 Seen at the server or between; at the client there is little to tell. SYNs and their answers are in `handshake`.
+Compiled.
 """
+
+from mypy_extensions import i64
 
 from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
@@ -149,6 +152,9 @@ def late_ack(case: Case) -> Judgement:
 
 def _answers_first(ack: Seg | None, answers: list[Seg]) -> bool:
     """Whether the ACK's TSecr is that of the first SYN-ACK, and of no other."""
-    if ack is None or not answers or ack.tsecr < 0 or ack.tsecr != answers[0].tsval:
+    if ack is None or not answers:
         return False
-    return all(seg.tsval != ack.tsecr for seg in answers[1:])
+    stamp: i64 = ack.tsecr
+    if stamp < 0 or stamp != answers[0].tsval:
+        return False
+    return all(seg.tsval != stamp for seg in answers[1:])

@@ -1,9 +1,10 @@
 """Rules for what was lost, or held up, before it came to the capture: holes, gaps in the IP IDs, slow clocks.
 
 The sender is far from here, so losses are seen by what is missing. Losses seen at the sender are in `delivery`.
+Compiled.
 """
 
-from typing import NamedTuple
+from mypy_extensions import i64
 
 from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
@@ -19,46 +20,64 @@ PERSISTS_NS = 1_000_000_000
 """A hole that stays open for so long was retransmitted more than once, and lost each time."""
 
 
-class Hole(NamedTuple):
+class Hole:
     """Bytes that are missing, though later ones of the same flight came."""
 
-    begin: int
-    end: int
-    beyond: Seg
-    """The first segment that came from beyond it."""
-    filled: Seg | None
-    """What filled its beginning; None when nothing did."""
+    def __init__(self, begin: i64, end: i64, beyond: Seg, filled: Seg | None) -> None:
+        self.begin: i64 = begin
+        self.end: i64 = end
+        self.beyond: Seg = beyond
+        """The first segment that came from beyond it."""
+        self.filled: Seg | None = filled
+        """What filled its beginning; None when nothing did."""
 
 
 def hole_of(case: Case, turn: Owed) -> Hole | None:
     """The hole in the flight that was owed, if there is one."""
-    segs = [seg for seg in case.history.of(turn.turn.from_client) if seg.has_data]
     sent = turn.turn.sent
-    if case.stalled == "ch_span":
-        # What is missing may be the hello's first bytes or its last ones; only the first leave a hole behind.
-        segs = [seg for seg in segs if seg.ns <= case.end_ns]
     # What came before the hello's last byte may have been missing since before that.
-    begin_ns = case.flow.ack_ns if case.stalled == "ch_ack" else case.start_ns
-    next_offset = 0
+    begin_ns: i64 = case.start_ns
+    end_ns: i64 = case.end_ns
+    if case.stalled == "ch_ack":
+        begin_ns = case.flow.ack_ns
+    # What is missing may be the hello's first bytes or its last ones; only the first leave a hole behind.
+    in_time = case.stalled == "ch_span"
+    next_offset: i64 = 0
+    segs = case.history.of(turn.turn.from_client)
     for seg in segs:
-        if seg.ns >= case.end_ns and seg is not sent:
+        if not seg.has_data or (in_time and seg.ns > end_ns):
+            continue
+        if seg.ns >= end_ns and seg is not sent:
             break
         if seg.offset > next_offset and seg.ns >= begin_ns and seg is not sent:
-            filled = next((s for s in segs if s.offset <= next_offset < s.end and s.ns >= seg.ns), None)
-            until = filled.ns if filled else case.end_ns
-            if _acknowledged(case, turn, next_offset, until):
+            filled: Seg | None = None
+            until_ns: i64 = end_ns
+            for other in segs:
+                if other.has_data and other.offset <= next_offset < other.end and other.ns >= seg.ns:
+                    if not in_time or other.ns <= end_ns:
+                        filled = other
+                        until_ns = other.ns
+                        break
+            if _acknowledged(case, turn, next_offset, until_ns):
                 return None
             return Hole(next_offset, seg.offset, seg, filled)
-        next_offset = max(next_offset, seg.end)
+        if seg.end > next_offset:
+            next_offset = seg.end
     return None
 
 
-def _acknowledged(case: Case, turn: Owed, offset: int, until_ns: int) -> bool:
+def _until(case: Case, hole: Hole) -> int:
+    """When it was filled, or the end of the stall."""
+    return hole.filled.ns if hole.filled is not None else case.end_ns
+
+
+def _acknowledged(case: Case, turn: Owed, offset: i64, until_ns: i64) -> bool:
     """Whether the other side acknowledged a byte that is not here: the capture missed it, nobody else."""
-    return any(
-        seg.ack is not None and seg.ack > offset and seg.ns < until_ns and not seg.is_rst
-        for seg in case.history.of(not turn.turn.from_client)
-    )
+    for seg in case.history.of(not turn.turn.from_client):
+        ack = seg.ack
+        if ack is not None and ack > offset and seg.ns < until_ns and not seg.is_rst:
+            return True
+    return False
 
 
 def black_hole_before(case: Case) -> Judgement:
@@ -75,7 +94,7 @@ def black_hole_before(case: Case) -> Judgement:
     ours = [seg for seg in case.history.of(turn.turn.from_client) if seg.has_data]
     if any(seg.payload_len >= full for seg in ours):
         return "full segments of this side did arrive"
-    until = hole.filled.ns if hole.filled else case.end_ns
+    until = _until(case, hole)
     if until - hole.beyond.ns < PERSISTS_NS:
         return "the hole was filled at the first or second retransmission"
     icmp = facts.too_big(case, turn.turn.from_client)
@@ -100,8 +119,8 @@ def hole(case: Case) -> Judgement:
     found = hole_of(case, turn)
     if found is None:
         return "no later bytes came before the missing ones"
-    until = found.filled.ns if found.filled else case.end_ns
-    if 2 * (until - found.beyond.ns) < case.length_ns:
+    until = _until(case, found)
+    if 2 * (until - int(found.beyond.ns)) < case.length_ns:
         return "the hole was open for a small part of the time only"
     # That the host goes on at all shows that it would have sent the rest again.
     alive = found.filled is not None or any(

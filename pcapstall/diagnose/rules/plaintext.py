@@ -1,12 +1,16 @@
 """Rules for ends of which one, or both, may not speak TLS: silence on an unknown port, bytes that are none, plain HTTP.
 
 Whose mistake it was is not in the packets; what was said is. Turns within known protocols are in `before_hello`.
+Compiled.
 """
+
+from mypy_extensions import i64
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import Judgement, conclude, refs, span
 from pcapstall.diagnose.rules.turns import exchange
+from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.verdict import CLIENT_PROCESS, LOW, MEDIUM, UNKNOWN, Fact
 from pcapstall.wire.preamble_names import UNKNOWN as UNKNOWN_BYTES
@@ -69,9 +73,12 @@ def answered_otherwise(case: Case) -> Judgement:
     answer = case.flow.answer
     if not answer:
         return "the server's bytes, if any, are TLS"
-    hello_ns = case.flow.client_hello_last_ns
-    segs = case.history.of(not case.hello_from_client)
-    first = next((seg for seg in segs if seg.has_data and seg.ns >= hello_ns), None)
+    hello_ns: i64 = case.flow.client_hello_last_ns
+    first: Seg | None = None
+    for seg in case.history.of(not case.hello_from_client):
+        if seg.has_data and seg.ns >= hello_ns:
+            first = seg
+            break
     if answer == "ssh":
         what = "an SSH banner"
     elif answer == "html":

@@ -1,11 +1,15 @@
 """Rules for a path that is as slow as that for everything: nothing was lost and nobody waited.
 
-An interval that holds a round trip is compared with other round trips between the same hosts.
+An interval that holds a round trip is compared with other round trips between the same hosts. Compiled.
 """
 
 from typing import Final
 
-from pcapstall.diagnose.case import Case, closed
+from mypy_extensions import i64
+
+from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.intervals import Intervals
+from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import Judgement, conclude, span
 from pcapstall.diagnose.rules.handshake import syn_answered
@@ -19,13 +23,14 @@ _MOST_PERCENT: Final = 70
 def high_rtt(case: Case) -> Judgement:
     """Other round trips between the hosts take as long."""
     rtts = other_round_trips(case)
-    if case.stalled == "sh_cfin" and case.captured_at(case.hello_from_client):
-        return "the interval holds no round trip"
-    if case.stalled == "hrr_ch2" and case.captured_at(case.hello_from_client):
+    if case.stalled in ("sh_cfin", "hrr_ch2") and case.captured_at(case.hello_from_client):
         return "the interval holds no round trip"
     if not rtts:
         return "no other round trip is known"
-    shortest = min(rtts + [way] if (way := case.way_ns(_is_to_client(case))) else rtts)
+    shortest = min(rtts)
+    way = case.way_ns(_is_to_client(case))
+    if way:
+        shortest = min(shortest, way)
     if 100 * shortest < _MOST_PERCENT * case.length_ns:
         return f"another round trip between the hosts took {span(shortest)} only"
     return conclude(
@@ -44,21 +49,31 @@ def other_round_trips(case: Case) -> list[int]:
     intervals, pair = case.intervals, case.pair
     to_client = _is_to_client(case)
     own_name = "synack_ack" if to_client else "syn_synack"
-    smallest = pair.synack_ack_ns if to_client else pair.syn_synack_ns
+    smallest: i64 = pair.syn_synack_ns
+    again: i64 = pair.retried_syn_synack_ns
+    if to_client:
+        smallest = pair.synack_ack_ns
+        again = pair.retried_synack_ack_ns
     if smallest == NEVER:
-        smallest = pair.retried_synack_ack_ns if to_client else pair.retried_syn_synack_ns
-    own = closed(intervals, own_name)
+        smallest = again
+    own = _closed(intervals, own_name)
     found: list[int] = []
     if case.stalled == own_name:
         own = None
     elif own is not None and own > 0 and _counts(case):
         found.append(own)
-    if smallest != NEVER and smallest != closed(intervals, own_name):
+    if smallest != NEVER and smallest != _closed(intervals, own_name):
         found.append(smallest)
-    ch_ack = closed(intervals, "ch_ack")
+    ch_ack = _closed(intervals, "ch_ack")
     if not to_client and case.stalled != "ch_ack" and ch_ack is not None and ch_ack > 0:
         found.append(ch_ack)
     return found
+
+
+def _closed(intervals: Intervals, name: str) -> int | None:
+    """The length of a closed interval; None without one."""
+    ns: int = getattr(intervals, name)
+    return None if ns == ABSENT else ns
 
 
 def _is_to_client(case: Case) -> bool:

@@ -1,12 +1,15 @@
 """Which side's turn a stalled stage was, and from when on: the one place that knows the shape of each stage.
 
 Before a hello the two sides may take turns (a proxy's answer, STARTTLS); who owed what when is read off the payload.
+Compiled, for most rules ask.
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, cast
 
-from pcapstall.diagnose.case import Case, once_a_case
+from mypy_extensions import i64
+
+from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.turn import Turn
 from pcapstall.diagnose.verdict import AWAIT_SERVER, CLIENT_PROCESS, SERVER_PROCESS, side_of
@@ -17,19 +20,28 @@ NO_TURN: Final = "the stage is not one side's turn"
 """Why a rule about turns does not hold for other stages."""
 
 
-class Owed(NamedTuple):
+class Owed:
     """What a side owes in a stage, and what is said of it."""
 
-    what: str
-    late_reason: str
-    """The reason when the side was late with it."""
-    loss_reason: str
-    """The reason when it was lost."""
-    turn: Turn
-    marks: Sequence[tuple[int, str]] = ()
-    """Parts of the interval that lie before this turn, for `split`."""
-    certain: bool = True
-    """Whether it surely was this side's turn: what it waited for had come, to the last byte."""
+    def __init__(
+        self,
+        what: str,
+        late_reason: str,
+        loss_reason: str,
+        turn: Turn,
+        marks: Sequence[tuple[int, str]] = (),
+        certain: bool = True,
+    ) -> None:
+        self.what: str = what
+        self.late_reason: str = late_reason
+        """The reason when the side was late with it."""
+        self.loss_reason: str = loss_reason
+        """The reason when it was lost."""
+        self.turn: Turn = turn
+        self.marks: Sequence[tuple[int, str]] = marks
+        """Parts of the interval that lie before this turn, for `split`."""
+        self.certain: bool = certain
+        """Whether it surely was this side's turn: what it waited for had come, to the last byte."""
 
     @property
     def side(self) -> str:
@@ -47,9 +59,18 @@ class Owed(NamedTuple):
         return CLIENT_PROCESS if self.turn.from_client else SERVER_PROCESS
 
 
-@once_a_case
+_OWED: Final = "turns.owed"
+"""Its name in what is worked out of a case."""
+
+
 def owed(case: Case) -> Owed | None:
-    """What was owed in the stage that stalled; None when the stage is no turn."""
+    """What was owed in the stage that stalled; None when the stage is no turn. Worked out once for a case."""
+    if _OWED not in case.worked_out:
+        case.worked_out[_OWED] = _owed(case)
+    return cast(Owed | None, case.worked_out[_OWED])
+
+
+def _owed(case: Case) -> Owed | None:
     flow = case.flow
     hello_sender = case.hello_from_client
     if case.stalled == "ack_ch":
@@ -145,15 +166,22 @@ def _before_hello(case: Case) -> Owed:
 
 def exchange(case: Case) -> list[Seg]:
     """The payload of either side between the handshake and the hello, each byte's first copy."""
-    seen = {True: 0, False: 0}
+    seen_client: i64 = 0
+    seen_server: i64 = 0
+    start_ns: i64 = case.start_ns
+    end_ns: i64 = case.end_ns
     said: list[Seg] = []
     for seg in case.history.segs:
         if seg.ref == case.end_ref:
             # Where stamps go back, what came later is not earlier.
             break
-        if not seg.has_data or seg.ns < case.start_ns or seg.ns >= case.end_ns:
+        if not seg.has_data or seg.ns < start_ns or seg.ns >= end_ns:
             continue
-        if seg.end > seen[seg.from_client]:
-            seen[seg.from_client] = seg.end
+        if seg.from_client:
+            if seg.end > seen_client:
+                seen_client = seg.end
+                said.append(seg)
+        elif seg.end > seen_server:
+            seen_server = seg.end
             said.append(seg)
     return said

@@ -1,7 +1,10 @@
 """Rules for a turn that passed in silence: the side whose turn it was did not send, or that cannot be told from here.
 
 The proofs are those of `turn`; what was lost on the way has rules of its own, and so has the time before a hello.
+Compiled.
 """
+
+from mypy_extensions import i64
 
 from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
@@ -269,22 +272,18 @@ def _other_work(case: Case, turn: Owed) -> Fact | None:
 
 def _outstanding(case: Case, turn: Owed) -> str:
     """Why the silence may not be the side's own although it was captured there; empty when it is."""
+    start_ns: i64 = turn.turn.start_ns
     mine = [
-        seg
+        seg.end
         for seg in case.history.of(turn.turn.from_client)
-        if seg.has_data and seg.ns <= turn.turn.start_ns and seg is not turn.turn.sent
+        if seg.has_data and seg.ns <= start_ns and seg is not turn.turn.sent
     ]
-    if not mine:
-        return ""
-    highest = max(seg.end for seg in mine)
     acks = [
         seg.ack
         for seg in case.history.of(not turn.turn.from_client)
         if seg.ack is not None and seg.ns < case.end_ns and not seg.is_rst
     ]
-    if max(acks, default=0) < highest:
-        return "earlier bytes of its own were not acknowledged"
-    return ""
+    return "earlier bytes of its own were not acknowledged" if mine and max(acks, default=0) < max(mine) else ""
 
 
 def _id_fact(turn: Owed, proof: Proof) -> Fact | None:

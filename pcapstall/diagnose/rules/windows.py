@@ -1,9 +1,11 @@
 """Rules for what a kernel holds back for the other one, and for what the capture itself got wrong.
 
-Here the capture shows the reason itself, wherever it was taken.
+Here the capture shows the reason itself, wherever it was taken. Compiled.
 """
 
 from typing import Final
+
+from mypy_extensions import i64
 
 from pcapstall.core.times import format_step
 from pcapstall.diagnose.case import STEADY_CLOCK, Case
@@ -11,6 +13,7 @@ from pcapstall.diagnose.clock_steps import Lapse
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import AT_CLIENT, Judgement, conclude, refs, span
 from pcapstall.diagnose.rules.turns import NO_TURN, owed
+from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.unseen import acknowledged_before
 from pcapstall.diagnose.verdict import (
@@ -27,6 +30,7 @@ from pcapstall.diagnose.verdict import (
     Fact,
     side_of,
 )
+from pcapstall.wire.segment import RST, SYN
 
 DAY_NS: Final = 86_400_000_000_000
 _AT_ONCE_NS: Final = 5_000_000
@@ -44,7 +48,7 @@ def clock_step(case: Case) -> Judgement:
     where = ""
     if lapse is None and clocks.are_silent:
         lapse = case.surroundings.steps.during(case.start_ns, case.end_ns)
-        lapses = (lapse,) if lapse is not None else ()
+        lapses = [lapse] if lapse is not None else []
         where = " of another connection"
     if lapse is not None:
         side = side_of(lapse.before.from_client)
@@ -90,7 +94,7 @@ def missed_by_capture(case: Case) -> Judgement:
     known = acknowledged_before(case.history, last)
     if known is None:
         return "nothing shows that it had come before"
-    if 2 * (known.ns - case.start_ns) > case.length_ns:
+    if 2 * (int(known.ns) - case.start_ns) > case.length_ns:
         return "most of the time had passed when it was acknowledged"
     return conclude(
         case,
@@ -121,24 +125,29 @@ def zero_window(case: Case) -> Judgement:
     turn = owed(case)
     if turn is None:
         return NO_TURN
+    end_ns: i64 = case.end_ns
     peers = [
-        seg
-        for seg in case.history.of(not turn.turn.from_client)
-        if not seg.is_rst and not seg.is_syn_ack and not seg.is_syn and seg.ns < case.end_ns
+        seg for seg in case.history.of(not turn.turn.from_client) if not seg.flags & (RST | SYN) and seg.ns < end_ns
     ]
-    closed = None
+    closed: Seg | None = None
     for seg in peers:
         if seg.window == 0:
-            closed = closed or seg
-        else:
-            if closed is not None and 2 * (seg.ns - max(closed.ns, case.start_ns)) >= case.length_ns:
+            if closed is None:
+                closed = seg
+        elif closed is not None:
+            if 2 * (int(seg.ns) - max(int(closed.ns), case.start_ns)) >= case.length_ns:
                 break
             closed = None
     if closed is None:
         return "no window was closed"
-    opened = next((seg for seg in peers if seg.ns > closed.ns and seg.window), None)
-    until = opened.ns if opened else case.end_ns
-    shut = until - max(closed.ns, case.start_ns)
+    opened: Seg | None = None
+    until: int = case.end_ns
+    for seg in peers:
+        if seg.ns > closed.ns and seg.window != 0:
+            opened = seg
+            until = seg.ns
+            break
+    shut = until - max(int(closed.ns), case.start_ns)
     if 2 * shut < case.length_ns:
         return "the window was closed for a small part of the time only"
     other = turn.other_side
