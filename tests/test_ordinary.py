@@ -88,9 +88,18 @@ def test_what_stalled_by_the_captures_making_is_in_no_row() -> None:
     intervals = measured(row_of((1, 2, 3, 4, 5, LENGTH_END - 1, 7, 8, 9)))
     assert intervals.judge(make_thresholds(parse_thresholds(())), 0)
     tally = LengthTally()
-    tally.add_made_by_capture(Flow(b"", 1, 0, 0), intervals, Outcome())
+    tally.add_made_by_capture(Flow(b"", 1, 0, 0), intervals, Outcome(), False)
     assert columns(tally) == [[1], [2], [3], [4], [5], [], [], [], [7], [8], [9], []]
     assert tally.untrusted[NAMES.index("ch_sh")] == 1
+
+
+def test_what_holds_the_step_of_a_clock_is_in_no_row() -> None:
+    intervals = measured(row_of((1, 2, 3, 4, 5, LENGTH_END - 2, 7, LENGTH_END - 1, LENGTH_END - 3)))
+    assert intervals.judge(make_thresholds(parse_thresholds(())), 0)
+    tally = LengthTally()
+    tally.add_made_by_capture(Flow(b"", 1, 0, 0), intervals, Outcome(), True)
+    assert columns(tally) == [[1], [2], [3], [4], [5], [], [], [], [7], [], [LENGTH_END - 3], []]
+    assert [NAMES[at] for at, count in enumerate(tally.untrusted) if count] == ["ch_sh", "ch_fin"]
 
 
 @given(ORDINARY, st.lists(st.tuples(st.sampled_from(STALL_NAMES), st.integers(0, 1 << 32)), max_size=3))

@@ -7,7 +7,7 @@ failed flows need is loaded with the first of them: the rules take as long to im
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pcapstall.capture.source import Stop
 from pcapstall.core.frames import file_of
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from pcapstall.pipeline.straces import Straces
     from pcapstall.pipeline.verdicts import Verdicts
     from pcapstall.report.model import FlowReport
+
+
+_CLOCK_STEP: Final = "clock_step"
+"""The reason of a stall that the capture's clock made by being set."""
 
 
 class Findings:
@@ -117,8 +121,9 @@ class Findings:
             stalled = self._judge(flow)
             if stalled or self._outcome.failed or self._show_all:
                 self._flows.append(flow)
-                if stalled and self._is_made_by_capture(flow):
-                    shown.add_made_by_capture(flow, self._intervals, self._outcome)
+                made_by = self._made_by_capture(flow) if stalled else None
+                if made_by is not None:
+                    shown.add_made_by_capture(flow, self._intervals, self._outcome, made_by == _CLOCK_STEP)
                 else:
                     shown.add(flow, self._intervals, self._outcome, stalled)
             else:
@@ -178,14 +183,14 @@ class Findings:
                 return flow
         raise KeyError(row)
 
-    def _is_made_by_capture(self, flow: Flow) -> bool:
-        """Whether the stall of the flow judged last is the capture's own making."""
+    def _made_by_capture(self, flow: Flow) -> str | None:
+        """The reason of a stall of the flow judged last that is the capture's own making; None for any other."""
         verdicts = self._verdicts
         case = verdicts.case(flow, self._intervals, self._outcome, self._points.of_flow(flow))
         reason = verdicts.of_capture(case)
-        if reason == "clock_step":
+        if reason == _CLOCK_STEP:
             self.stepped_files.add(file_of(case.end_ref or case.start_ref))
-        return reason is not None
+        return reason
 
     def _judge(self, flow: Flow) -> bool:
         """Measure ``flow`` again, in the light of the others; whether it stalled."""

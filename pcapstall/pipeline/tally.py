@@ -78,19 +78,28 @@ class LengthTally:
         elif not can_be_judged(intervals):
             self.unjudged += 1
 
-    def add_made_by_capture(self, flow: Flow, intervals: Intervals, outcome: Outcome) -> None:
-        """Count ``flow``, whose stall is the capture's own making: how long that was is in no list."""
-        which: i64 = intervals.stalled
+    def add_made_by_capture(self, flow: Flow, intervals: Intervals, outcome: Outcome, by_clock: bool) -> None:
+        """Count ``flow``, whose stall is the capture's own making: how long that was is in no list.
+
+        Nor is, when it was made ``by_clock``, what is as long: the clock was set within that, too.
+        """
         self.flush()
-        closed = self.closed[which]
-        opened = self.open[which]
-        self.closed[which] = Lengths()
-        self.open[which] = Lengths()
+        closed = self.closed
+        opened = self.open
+        self.closed = [Lengths() for _ in NAMES]
+        self.open = [Lengths() for _ in STALL_NAMES]
         self.add(flow, intervals, outcome, True)
         self.flush()
-        self.closed[which] = closed
-        self.open[which] = opened
-        self.untrusted[which] += 1
+        own = self.closed + self.open
+        self.closed = closed
+        self.open = opened
+        for at, kept in enumerate(closed + opened):
+            which = at % len(closed)
+            for length in own[at].values():
+                if which == intervals.stalled or (by_clock and length >= intervals.stalled_ns):
+                    self.untrusted[which] += 1
+                else:
+                    kept.append(length)
 
     def flush(self) -> None:
         """Complete the outcomes and ``closed``."""

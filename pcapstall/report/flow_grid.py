@@ -217,8 +217,8 @@ def _length_of_stall(flow: FlowReport, digits: i64) -> str:
 def _is_of_the_clock(flow: FlowReport, name: str, length: int) -> bool:
     """Whether the clock was set within this interval: it stalled for that, it lasted as long as one that did, or it
     ended long before it began, as no order of packets makes it."""
-    if flow.reason == "clock_step" and flow.stalled_ns is not None:
-        return name == flow.stalled or length >= flow.stalled_ns
+    if flow.reason == "clock_step":
+        return flow.holds_clock_step(name, length)
     return length < -SECOND and name not in _CLOSES
 
 

@@ -284,6 +284,12 @@ class FlowReport(NamedTuple):
         length = self.intervals_ns.get(self.stalled)
         return self.open_ns.get(self.stalled) if length is None else length
 
+    def holds_clock_step(self, name: str, length_ns: int) -> bool:
+        """Whether the interval ``name`` is the one in which the capture's clock was set, or is as long and holds it."""
+        if self.reason != "clock_step" or self.stalled_ns is None:
+            return False
+        return name == self.stalled or length_ns >= self.stalled_ns
+
     @property
     def stall_is_open(self) -> bool:
         """Whether an interval stalled that was not seen to end."""

@@ -181,10 +181,12 @@ STALL_SET: Final = frozenset(STALL_INTERVALS)
 
 
 def is_untrusted(flow: FlowReport, name: str, length: int) -> bool:
-    """Whether a length is the capture's own making: it stalled for that, or ends before it begins, which
-    not every interval may."""
+    """Whether a length is the capture's own making: it stalled for that or holds the one that did, or ends before it
+    begins, which not every interval may."""
     if name == flow.stalled:
         return flow.cause == "capture"
+    if flow.holds_clock_step(name, length):
+        return True
     return length < 0 and not may_end_before(NAMES.index(name), bool(flow.syn_data))
 
 

@@ -132,6 +132,8 @@ def _unit(rows: Sequence[SummaryRow]) -> str:
 def _untrusted(rows: Sequence[SummaryRow]) -> str:
     """How many lengths are in no percentile since they cannot be believed, in one sentence; empty for none."""
     counts = {name: sum(row.untrusted.get(name, 0) for row in rows) for name in INTERVALS}
+    if not any(_says_something(row, "ch_close") for row in rows) and counts["ch_close"] == counts["ch_fin"]:
+        del counts["ch_close"]  # as its percentiles: they say what those of ch_fin do
     found = ", ".join(f"{count} of {name}" for name, count in counts.items() if count)
     return f"Left out, since the capture's clock or what it missed made them: {found}." if found else ""
 

@@ -149,3 +149,14 @@ def test_standard_input() -> None:
     done = run("summary", "-", given=Path(STALLED).read_bytes())
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(b"11 flows of 1 server: 1 stalled, 1 failed.\n")
+
+
+def test_what_holds_a_step_of_the_clock_is_left_out_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(CAPTURES / "clock-set" / "capture.pcap")
+    assert main(["summary", path]) == 0
+    said = capsys.readouterr().out
+    (lengths,) = (line.split() for line in said.splitlines() if " ch_fin " in line and line.startswith("10."))
+    assert lengths[2:] == ["4", "67.160", "108.521"]
+    assert "made them: 1 of ack_ch, 1 of ch_sh, 1 of ch_fin." in " ".join(said.split())
+    assert main(["summary", path, "-f", "json", "--filter", "flags != null or id > 0"]) == 0
+    assert json.loads(capsys.readouterr().out)["groups"][0]["intervals_ns"]["ch_fin"]["n"] == 4

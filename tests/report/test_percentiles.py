@@ -61,15 +61,17 @@ def test_lengths_of_the_captures_own_making_are_counted_and_left_out():
     stepped = {"stalled": "ack_ch", "cause": "capture", "reason": "clock_step"}
     made = tally(
         flow(intervals={"ack_ch": 5 * SECOND, "ch_sh": 3}, **stepped),
+        flow(intervals={"ack_ch": 3, "ch_sh": 5 * SECOND, "ch_fin": 6 * SECOND}, **{**stepped, "stalled": "ch_sh"}),
+        flow(intervals={"ack_ch": 5 * SECOND, "ch_fin": 6 * SECOND}, **{**stepped, "reason": "missed_by_capture"}),
         flow(intervals={}, open_ns={"ack_ch": 9 * SECOND}, **stepped),
         flow(intervals={"ack_ch": -4, "ch_sh": -2, "ch_fin": -7}),
         flow(intervals={"ack_ch": -1}, syn_data="accepted"),
         flow(intervals={"ack_ch": 2 * SECOND}, stalled="ack_ch", cause="client_process"),
     )
-    assert made.untrusted == {"ack_ch": 3, "ch_sh": 1}
-    assert sorted(made.lengths("ack_ch", with_open=True).values()) == [-1, 2 * SECOND]
+    assert made.untrusted == {"ack_ch": 4, "ch_sh": 2, "ch_fin": 1}
+    assert sorted(made.lengths("ack_ch", with_open=True).values()) == [-1, 3, 2 * SECOND]
     assert made.lengths("ch_sh").values() == [3]
-    assert made.lengths("ch_fin").values() == [-7]
+    assert sorted(made.lengths("ch_fin").values()) == [-7, 6 * SECOND]
     assert made.totals().unjudged == 0
 
 
