@@ -12,6 +12,8 @@ from typing import Final
 from librt.vecs import append, extend, vec
 from mypy_extensions import i64, mypyc_attr
 
+from pcapstall.core.vecs import lengthened
+
 _PARTS_MAX: Final = 64
 """Divisions before everything is sorted after all: twice as many as any lengths need that nobody has arranged."""
 
@@ -124,15 +126,7 @@ class Lengths:
         if self._in_columns == 0:
             return
         start: i64 = len(self._values)
-        end: i64 = start + self._in_columns
-        values = append(self._values, 0)
-        while len(values) < end:
-            # Not one by one: what stands in them does not matter.
-            left: i64 = end - len(values)
-            if left < len(values):
-                values = extend(values, values[:left])
-            else:
-                values = extend(values, values)
+        values = lengthened(self._values, self._in_columns)
         for column in self._columns:
             column.write(values, start)
             start += column.count

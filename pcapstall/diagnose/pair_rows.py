@@ -19,6 +19,7 @@ _UNSHOWN: Final = 3
 _RETRIED_SYN_SYNACK: Final = 4
 _RETRIED_SYNACK_ACK: Final = 5
 _TTLS: Final = 6  # the client's, and that of the server: each plus 1, 16 bits apart
+_NO_TTLS: Final = 1 | (1 << 16)
 _FILE: Final = 7  # its index, twice, and 1 for IPv6
 _RECORD: Final = 8
 _WITHIN: Final = 9
@@ -32,8 +33,13 @@ class PairRows:
 
     def __init__(self) -> None:
         self._rows: vec[i64] = vec[i64]()
-        """With room for more."""
+        """With rows for more pairs."""
         self._count: i64 = 0
+        more = vec[i64]([0, NEVER, NEVER, 0, NEVER, NEVER, _NO_TTLS, 0, 0, 0])
+        for _ in range(_BLOCK):
+            more = extend(more, more)
+        self._more: vec[i64] = more
+        """Rows of pairs of which nothing is known."""
 
     def __len__(self) -> int:
         return self._count
@@ -112,10 +118,7 @@ class PairRows:
         row: i64 = self._count
         at: i64 = row * WORDS
         if at >= len(self._rows):
-            more = vec[i64]([0] * WORDS)
-            for _ in range(_BLOCK):
-                more = extend(more, more)
-            self._rows = extend(self._rows, more)
+            self._rows = extend(self._rows, self._more)
         self._rows[at] = hosts
         self._rows[at + _FILE] = is_v6
         self._count += 1
@@ -124,11 +127,6 @@ class PairRows:
     def _begin(self, row: i64, file_index: i64, moment: tuple[i64, i64]) -> None:
         rows = self._rows
         at: i64 = row * WORDS
-        rows[at + _SYN_SYNACK] = NEVER
-        rows[at + _SYNACK_ACK] = NEVER
-        rows[at + _RETRIED_SYN_SYNACK] = NEVER
-        rows[at + _RETRIED_SYNACK_ACK] = NEVER
-        rows[at + _TTLS] = 1 | (1 << 16)
         rows[at + _FILE] |= file_index << 1
         rows[at + _RECORD] = moment[0]
         rows[at + _WITHIN] = moment[1]

@@ -68,9 +68,10 @@ class Pairs(PairRows):
                 self._begin(row, file_of(flow.first_ref), moment)
             return row
         hosts: i64 = _v4_hosts_of(flow)
-        row = i64(self._places[self._place(hosts)])
+        place: i64 = self._place(hosts)
+        row = i64(self._places[place])
         if row < 0 and self._count < most:
-            row = self._add_v4(hosts)
+            row = self._add_v4(hosts, place)
             self._begin(row, file_of(flow.first_ref), moment)
         return row
 
@@ -153,9 +154,10 @@ class Pairs(PairRows):
             if row < 0:
                 row = self._add_v6(hosts)
             return row
-        row = i64(self._places[self._place(word)])
+        place: i64 = self._place(word)
+        row = i64(self._places[place])
         if row < 0:
-            row = self._add_v4(word)
+            row = self._add_v4(word, place)
         return row
 
     def _add_v6(self, hosts: bytes) -> i64:
@@ -164,21 +166,19 @@ class Pairs(PairRows):
         self._v6_hosts.append(hosts)
         return row
 
-    def _add_v4(self, hosts: i64) -> i64:
+    def _add_v4(self, hosts: i64, place: i64) -> i64:
         row: i64 = self._add(hosts, 0)
+        self._places[place] = i32(row)
         if self._count + self._count > len(self._places):
             self._spread()
-        else:
-            self._places[self._place(hosts)] = i32(row)
         return row
 
     def _spread(self) -> None:
-        """Twice as many places."""
-        places = extend(self._places, self._places)
-        at: i64 = 0
-        while at < len(places):
-            places[at] = -1
-            at += 1
+        """More places, four times as many: to spread the rows anew takes as long as to have found them."""
+        wanted: i64 = 4 * len(self._places)
+        places: vec[i32] = vec[i32]([-1])
+        while len(places) < wanted:
+            places = extend(places, places)
         self._places = places
         row: i64 = 0
         while row < self._count:
@@ -190,11 +190,13 @@ class Pairs(PairRows):
         """Where the row of these IPv4 hosts is, or is to be put. All intermediate results fit 62 bits."""
         mixed: i64 = ((hosts >> 32) & U32) * self._client_factor + (hosts & U32) * self._server_factor
         mixed = (mixed ^ (mixed >> 31)) & _FOLDED
-        mask: i64 = len(self._places) - 1
+        places = self._places
+        rows = self._rows
+        mask: i64 = len(places) - 1
         place: i64 = ((mixed * _MIX) >> _MIXED_SHIFT) & mask
         while True:
-            row: i64 = i64(self._places[place])
-            if row < 0 or self._rows[row * WORDS] == hosts:
+            row: i64 = i64(places[place])
+            if row < 0 or rows[row * WORDS] == hosts:
                 return place
             place = (place + 1) & mask
 
@@ -218,10 +220,10 @@ def unpacked(packed: PackedPairs) -> Pairs:
         found._count += 1
         if found.is_v6(row):
             found._v6_rows[found._v6_hosts[words[row * WORDS]]] = row
-        elif found._count + found._count > len(found._places):
+            continue
+        found._places[found._place(words[row * WORDS])] = i32(row)
+        if found._count + found._count > len(found._places):
             found._spread()
-        else:
-            found._places[found._place(words[row * WORDS])] = i32(row)
     return found
 
 
