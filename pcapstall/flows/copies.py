@@ -1,7 +1,7 @@
-"""Measures copies of a packet (``-i any``, mirror ports) at one place: the interface, else the TTL, nearest the client.
+"""Tells copies of a packet (``-i any``, mirror ports), and measures them at one place: that nearest the client.
 
-The client's packets pass there first and the server's last, so what the first copy of a server's packet was stamped
-with moves on to the copy at the interface that had the SYN first. Called for copies only.
+It is the interface, else the TTL, that tells it. The client's packets pass there first and the server's last, so what
+the first copy of a server's packet was stamped with moves on to the copy at the interface that had the SYN first.
 """
 
 from typing import Final
@@ -11,10 +11,43 @@ from mypy_extensions import i64
 from pcapstall.flows.flow import COPY, Flow, HalfFlow
 from pcapstall.flows.kept import SegmentNote
 from pcapstall.flows.rarities import NO_COPIES
-from pcapstall.wire.segment import ACK, SYN, Segment
+from pcapstall.wire.segment import ACK, FIN, SYN, Segment
 
 NONE: Final = -1
 """`Flow.near_interface` of a flow that begins with no SYN: what is nearest its client is not known."""
+COPY_WINDOW_NS: Final = 50_000_000
+"""A copy of a packet (mirror port, ``-i any``) comes within this time."""
+COPY_WINDOW_WITHOUT_ID_NS: Final = 1_000_000
+"""The same where no IP ID tells a copy from a packet sent again."""
+
+
+def is_last_again(half: HalfFlow, segment: Segment) -> bool:
+    """Whether this is the half's last packet, captured at another interface or by a mirror as well.
+
+    Without an IP ID nothing tells a repeated ACK or RST from a copy: these are never called one.
+    """
+    if (segment.seq << 32) | segment.ack != half.last_numbers:
+        return False
+    if (segment.payload_len << 25) | (segment.flags << 17) | (segment.ip_id + 1) != half.last_form:
+        return False
+    gap: i64 = segment.ts_ns - half.last_ns
+    if gap < 0:
+        gap = -gap
+    if segment.ip_id > 0:
+        return gap <= COPY_WINDOW_NS
+    return gap <= COPY_WINDOW_WITHOUT_ID_NS and (segment.payload_len > 0 or segment.flags & (SYN | FIN) != 0)
+
+
+def is_passed(half: HalfFlow, segment: Segment) -> bool:
+    """Whether the sender's count of IP IDs has passed this one's: a copy that came between others.
+
+    A retransmission gets a new ID (RFC 6864 section 4).
+    """
+    gap: i64 = segment.ts_ns - half.last_ns
+    last_ip_id: i64 = half.last_ip_id
+    if gap > COPY_WINDOW_NS or gap < -COPY_WINDOW_NS or segment.ip_id <= 0 or last_ip_id <= 0:
+        return False
+    return 0 < (last_ip_id - segment.ip_id) & 0xFFFF < 64
 
 
 def take_copy(half: HalfFlow, segment: Segment) -> None:

@@ -4,13 +4,11 @@ The hot path of a flow: called for every TCP segment, it decides what that is to
 late), sets the TCP events and shows new payload to the TLS streams. TLS itself is not known here.
 """
 
-from typing import Final
-
 from mypy_extensions import i64
 
 from pcapstall.core.seq import seq_diff, to_offset
 from pcapstall.core.words import U32
-from pcapstall.flows.copies import take_copy
+from pcapstall.flows.copies import is_last_again, is_passed, take_copy
 from pcapstall.flows.fast_open import hold_syn_payload
 from pcapstall.flows.flow import (
     BY_SYN,
@@ -34,11 +32,6 @@ from pcapstall.flows.oddities import UNSEEN_LEN, is_absurd_ack, note_reset
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.flows.waits import WAIT_NS, note_wait
 from pcapstall.wire.segment import ACK, FIN, RST, SYN, Segment
-
-COPY_WINDOW_NS: Final = 50_000_000
-"""A copy of a packet (mirror port, ``-i any``) comes within this time."""
-COPY_WINDOW_WITHOUT_ID_NS: Final = 1_000_000
-"""The same where no IP ID tells a copy from a packet sent again."""
 
 
 class TcpEvents:
@@ -89,7 +82,18 @@ class TcpEvents:
             half.rare().retransmits += 1
         acked: i64 = NEVER
         if flags & ACK != 0:
-            acked = self._acknowledge(flow, half, peer, segment)
+            acked = to_offset(segment.ack, peer.base_seq, peer.acked_offset)
+            if (
+                flags & (SYN | RST) != 0
+                or peer.base_seq < 0
+                or (flow.ack_ref == 0 and flow.syn_ack_ref != 0)
+                or acked > peer.next_offset
+                or acked >= peer.ack_watch
+            ):
+                acked = self._acknowledge(flow, half, peer, segment)
+            elif acked > peer.acked_offset:
+                # Of what was seen, and no event.
+                peer.acked_offset = acked
         half.last_ns = segment.ts_ns
         half.last_numbers = (segment.seq << 32) | segment.ack
         half.last_form = (length << 25) | (flags << 17) | (segment.ip_id + 1)
@@ -145,7 +149,7 @@ def _classify(half: HalfFlow, segment: Segment, offset: i64) -> i64:
     """What a segment is that is no plain data in order; moves the half's sequence space."""
     length: i64 = segment.payload_len
     end: i64 = offset + length
-    if half.packets > 1 and _is_last_again(half, segment):
+    if half.packets > 1 and is_last_again(half, segment):
         return COPY
     if segment.flags & RST != 0:
         return NEW
@@ -169,7 +173,7 @@ def _classify(half: HalfFlow, segment: Segment, offset: i64) -> i64:
             return KEEP_ALIVE
         return NEW
     # Nothing in it is new: the packet itself again, or sent again.
-    if half.packets > 1 and _is_passed(half, segment):
+    if half.packets > 1 and is_passed(half, segment):
         return COPY
     if length == 0:
         return NEW
@@ -188,35 +192,6 @@ def _take_new(half: HalfFlow, segment: Segment, offset: i64, end: i64) -> None:
         half.payload_bytes += end - half.next_offset
     half.next_offset = end
     half.last_payload_ns = segment.ts_ns
-
-
-def _is_last_again(half: HalfFlow, segment: Segment) -> bool:
-    """Whether this is the half's last packet, captured at another interface or by a mirror as well.
-
-    Without an IP ID nothing tells a repeated ACK or RST from a copy: these are never called one.
-    """
-    if (segment.seq << 32) | segment.ack != half.last_numbers:
-        return False
-    if (segment.payload_len << 25) | (segment.flags << 17) | (segment.ip_id + 1) != half.last_form:
-        return False
-    gap: i64 = segment.ts_ns - half.last_ns
-    if gap < 0:
-        gap = -gap
-    if segment.ip_id > 0:
-        return gap <= COPY_WINDOW_NS
-    return gap <= COPY_WINDOW_WITHOUT_ID_NS and (segment.payload_len > 0 or segment.flags & (SYN | FIN) != 0)
-
-
-def _is_passed(half: HalfFlow, segment: Segment) -> bool:
-    """Whether the sender's count of IP IDs has passed this one's: a copy that came between others.
-
-    A retransmission gets a new ID (RFC 6864 section 4).
-    """
-    gap: i64 = segment.ts_ns - half.last_ns
-    last_ip_id: i64 = half.last_ip_id
-    if gap > COPY_WINDOW_NS or gap < -COPY_WINDOW_NS or segment.ip_id <= 0 or last_ip_id <= 0:
-        return False
-    return 0 < (last_ip_id - segment.ip_id) & 0xFFFF < 64
 
 
 def _control(half: HalfFlow, segment: Segment, offset: i64, kind: i64) -> i64:

@@ -189,7 +189,7 @@ class TlsEvents:
         if flow.partial_hello_ref != 0:
             flow.rare().partial_hello_ref = 0
         if self.event.kind == HANDSHAKE:
-            self.hellos.keep(flow, self.event.body)
+            self.hellos.keep(flow, self.event.buf[self.event.body_at : self.event.body_end])
         half.ack_watch = self.event.last_offset + 1
         server = half.peer
         tls_offset: i64 = 0

@@ -272,3 +272,19 @@ def test_syn_ack_of_the_client_is_not_the_servers() -> None:
     talk.server().ack = 424_243
     flow = only(talk.packets)
     assert frames(flow.syn_ack_ref) == (2,)
+
+
+@pytest.mark.parametrize("isn", [9000, 0x9000_0000])
+def test_an_acknowledgment_tells_where_a_stream_begins_that_was_not_seen(isn: int) -> None:
+    talk = Talk(server_isn=isn)
+    talk.client(b"x" * 10)
+    assert only(talk.packets).server().base_seq == isn
+
+
+@pytest.mark.parametrize(("flags", "acked"), [(ACK, 10), (RST | ACK, 0)])
+def test_a_reset_acknowledges_nothing(flags: int, acked: int) -> None:
+    talk = Talk()
+    talk.handshake()
+    talk.client(b"x" * 10)
+    talk.server(flags=flags)
+    assert only(talk.packets).client().acked_offset == acked
