@@ -4,9 +4,12 @@ Packed one after the other as they come, so that another process can be told of 
 object before somebody asks. What the things are is not known here. Compiled, since each flow is one.
 """
 
+import sys
+from array import array
 from typing import Final, NamedTuple
 
 from librt.strings import BytesWriter, read_i64_le, write_i16_le, write_i64_le
+from librt.vecs import vec
 from mypy_extensions import i16, i64
 
 _NUMBER: Final = 8
@@ -142,3 +145,21 @@ class Unpacker:
             if len(self._records) > 0:
                 return True
         return False
+
+
+def packed_words(words: memoryview) -> bytes:
+    """64-bit words of this machine's as bytes, the lowest first, in one piece; `unpacked_words` is the inverse."""
+    if sys.byteorder == "little":
+        return bytes(words)
+    swapped = array("q", words)
+    swapped.byteswap()
+    return swapped.tobytes()
+
+
+def unpacked_words(packed: bytes) -> vec[i64]:
+    """The words that `packed_words` has packed."""
+    if sys.byteorder == "little":
+        return vec[i64](memoryview(packed).cast("q"))
+    swapped = array("q", packed)
+    swapped.byteswap()
+    return vec[i64](swapped)

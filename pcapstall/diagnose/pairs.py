@@ -5,11 +5,12 @@ Who fills them is the business of `knowledge`. Compiled, since every flow looks 
 
 from typing import Final, NamedTuple
 
-from librt.strings import BytesWriter, read_i32_be, read_i64_be, read_i64_le, write_i64_be, write_i64_le
-from librt.vecs import append, extend, vec
+from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i64_be
+from librt.vecs import extend, vec
 from mypy_extensions import i32, i64
 
 from pcapstall.core.frames import file_of
+from pcapstall.core.packed import packed_words, unpacked_words
 from pcapstall.core.words import U32, u32_be
 from pcapstall.diagnose.pair import Pair as Pair
 from pcapstall.diagnose.pair_rows import WORDS, PairRows
@@ -128,7 +129,11 @@ class Pairs(PairRows):
         while row < other._count:
             other.load(row, pair)
             before: i64 = self._count
-            mine: i64 = self._row_of(other._rows[row * WORDS], other.hosts(row), other.is_v6(row))
+            is_v6: bool = other.is_v6(row)
+            hosts = b""
+            if is_v6:
+                hosts = other.hosts(row)
+            mine: i64 = self._row_of(other._rows[row * WORDS], hosts, is_v6)
             if self._count == before:
                 self.load(mine, known)
                 known.absorb(pair)
@@ -139,13 +144,8 @@ class Pairs(PairRows):
 
     def packed(self) -> PackedPairs:
         """All of them; `unpacked` is the inverse."""
-        writer = BytesWriter()
-        at: i64 = 0
-        end: i64 = self._count * WORDS
-        while at < end:
-            write_i64_le(writer, self._rows[at])
-            at += 1
-        return PackedPairs(writer.getvalue(), b"".join(self._v6_hosts))
+        rows = memoryview(self._rows)[: self._count * WORDS]
+        return PackedPairs(packed_words(rows), b"".join(self._v6_hosts))
 
     def _row_of(self, word: i64, hosts: bytes, is_v6: bool) -> i64:
         """The row of ``hosts``, which are ``word`` where they are IPv4's; a new one when they were not met."""
@@ -208,11 +208,7 @@ def unpacked(packed: PackedPairs) -> Pairs:
     while at < len(packed.v6_hosts):
         found._v6_hosts.append(packed.v6_hosts[at : at + _V6_HOSTS_LEN])
         at += _V6_HOSTS_LEN
-    words: vec[i64] = vec[i64](capacity=len(packed.rows) >> 3)
-    at = 0
-    while at < len(packed.rows):
-        words = append(words, read_i64_le(packed.rows, at))
-        at += 8
+    words = unpacked_words(packed.rows)
     found._rows = words
     rows: i64 = len(words) // WORDS
     while found._count < rows:

@@ -4,7 +4,7 @@ Nearly all flows of most captures are like that. Their rows are written in one g
 lengths would take one by one; a column is read when somebody asks for its lengths. Compiled, since it sees every flow.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le, write_i64_le
 from librt.vecs import vec
@@ -33,6 +33,18 @@ _CH_FIN_AT: Final = 4 * 7
 """Behind the steps, in eight bytes each: the two lifetimes, either of which may not be there, or be of any length."""
 _CH_CLOSE_AT: Final = _CH_FIN_AT + 8
 _ROW_LEN: Final = _CH_CLOSE_AT + 8
+
+
+class PackedOrdinary(NamedTuple):
+    """All rows, for another process."""
+
+    pieces: list[bytes]
+    rows: int
+    """How many there are."""
+    ch_fins: int
+    """How many of them have this length."""
+    ch_closes: int
+    """Likewise."""
 
 
 class OrdinaryLengths:
@@ -80,7 +92,7 @@ class OrdinaryLengths:
         self._ch_closes += other._ch_closes
 
     def pieces(self) -> list[bytes]:
-        """All rows, for another process; `unpacked` is the inverse."""
+        """All rows."""
         if len(self._fresh) > 0:
             self._pieces.append(self._fresh.getvalue())
             self._fresh = BytesWriter()
@@ -137,17 +149,16 @@ class _Lifetimes(Column):
                 at += _ROW_LEN
 
 
-def unpacked(pieces: list[bytes]) -> OrdinaryLengths:
-    """What `OrdinaryLengths.pieces` has told."""
+def packed(lengths: OrdinaryLengths) -> PackedOrdinary:
+    """All rows, for another process; `unpacked` is the inverse."""
+    return PackedOrdinary(lengths.pieces(), lengths._rows, lengths._ch_fins, lengths._ch_closes)
+
+
+def unpacked(told: PackedOrdinary) -> OrdinaryLengths:
+    """What `packed` has packed."""
     found = OrdinaryLengths()
-    found._pieces = pieces
-    for rows in pieces:
-        at: i64 = 0
-        while at < len(rows):
-            found._rows += 1
-            if read_i64_le(rows, at + _CH_FIN_AT) != ABSENT:
-                found._ch_fins += 1
-            if read_i64_le(rows, at + _CH_CLOSE_AT) != ABSENT:
-                found._ch_closes += 1
-            at += _ROW_LEN
+    found._pieces = told.pieces
+    found._rows = told.rows
+    found._ch_fins = told.ch_fins
+    found._ch_closes = told.ch_closes
     return found

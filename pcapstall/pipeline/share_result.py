@@ -20,7 +20,7 @@ from pcapstall.flows.packing import make_packable
 from pcapstall.flows.share import Share
 from pcapstall.flows.table import FlowTable
 from pcapstall.pipeline import ordinary
-from pcapstall.pipeline.ordinary import OrdinaryLengths
+from pcapstall.pipeline.ordinary import OrdinaryLengths, PackedOrdinary
 from pcapstall.pipeline.scan import Scan
 from pcapstall.pipeline.share_collect import ShareCollector
 from pcapstall.pipeline.tally import LengthTally
@@ -30,8 +30,8 @@ def _reduce_lengths(lengths: Lengths) -> tuple[Callable[..., Lengths], tuple[Pic
     return unpacked, (PickleBuffer(lengths.packed()), sys.byteorder)
 
 
-def _reduce_ordinary(lengths: OrdinaryLengths) -> tuple[Callable[[list[bytes]], OrdinaryLengths], tuple[list[bytes]]]:
-    return ordinary.unpacked, (lengths.pieces(),)
+def _reduce_ordinary(lengths: OrdinaryLengths) -> tuple[Callable[..., OrdinaryLengths], tuple[PackedOrdinary]]:
+    return ordinary.unpacked, (ordinary.packed(lengths),)
 
 
 make_packable(LengthTally)

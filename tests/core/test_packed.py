@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.core.lengths import Lengths, unpacked
-from pcapstall.core.packed import Packer, Unpacker
+from pcapstall.core.packed import Packer, Unpacker, packed_words, unpacked_words
 
 NUMBERS = st.lists(st.integers(-(2**62), 2**62))
 WIDTH = 3
@@ -100,3 +100,10 @@ def test_lengths_come_out_on_a_machine_of_the_other_byte_order(values):
     swapped.byteswap()
     other = "big" if sys.byteorder == "little" else "little"
     assert unpacked(swapped.tobytes(), other).values() == values
+
+
+@given(NUMBERS)
+def test_words_come_out_in_one_order_of_bytes(values):
+    packed = packed_words(memoryview(array("q", values)))
+    assert packed == b"".join(value.to_bytes(8, "little", signed=True) for value in values)
+    assert list(unpacked_words(packed)) == values
