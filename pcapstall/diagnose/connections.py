@@ -49,14 +49,27 @@ def add_connection(
     connections: Packer, key: bytes, connected: bool, syn_ns: i64, ack_ns: i64, speaks_tls: bool
 ) -> None:
     """Pack what makes a `Connection`."""
+    connections.begin(key, _kind_of(connected, speaks_tls))
+    connections.number(syn_ns)
+    connections.number(ack_ns)
+
+
+def add_v4_connection(
+    connections: Packer, client: i64, server: i64, connected: bool, syn_ns: i64, ack_ns: i64, speaks_tls: bool
+) -> None:
+    """The same of one between two IPv4 endpoints, as numbers (wire.segment)."""
+    connections.begin_v4(client, server, _kind_of(connected, speaks_tls))
+    connections.number(syn_ns)
+    connections.number(ack_ns)
+
+
+def _kind_of(connected: bool, speaks_tls: bool) -> i64:
     kind: i64 = 0
     if connected:
         kind = CONNECTED
     if speaks_tls:
         kind |= SPEAKS_TLS
-    connections.begin(key, kind)
-    connections.number(syn_ns)
-    connections.number(ack_ns)
+    return kind
 
 
 def connection_at(them: Unpacker) -> Connection:

@@ -9,11 +9,19 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.packed import Packer, Unpacker
-from pcapstall.diagnose.connections import CONNECTION_NUMBERS, LIFE_NUMBERS, SPEAKS_TLS, add_connection, add_life
+from pcapstall.diagnose.connections import (
+    CONNECTION_NUMBERS,
+    LIFE_NUMBERS,
+    SPEAKS_TLS,
+    add_connection,
+    add_life,
+    add_v4_connection,
+)
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.pairs import Pair, Pairs
 from pcapstall.flows.flow import COPY, Flow
+from pcapstall.flows.roles import is_v4
 from pcapstall.wire.segment import RST, SYN
 from pcapstall.wire.tls_reader import NEVER
 
@@ -72,7 +80,15 @@ class Knowledge:
                 to_server, to_client = own_round_trips(flow)
                 pairs.see_retried_handshake(row, to_server, to_client)
         if (connected or speaks_tls) and len(self.connections) < CONNECTIONS_MAX:
-            add_connection(self.connections, client_key(flow), connected, flow.syn_ns, flow.ack_ns, speaks_tls)
+            if not is_v4(flow):
+                add_connection(self.connections, client_key(flow), connected, flow.syn_ns, flow.ack_ns, speaks_tls)
+            else:
+                client: i64 = flow.source
+                server: i64 = flow.destination
+                if not flow.opener_is_client:
+                    client = flow.destination
+                    server = flow.source
+                add_v4_connection(self.connections, client, server, connected, flow.syn_ns, flow.ack_ns, speaks_tls)
         if flow.first_note is not None and row >= 0:
             client_ttl, server_ttl = first_ttls(flow)
             pairs.see_ttls(row, client_ttl, server_ttl)

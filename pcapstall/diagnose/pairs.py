@@ -5,7 +5,7 @@ Who fills them is the business of `knowledge`. Compiled, since every flow looks 
 
 from typing import Final, NamedTuple
 
-from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i64_be
+from librt.strings import BytesWriter, write_i64_be
 from librt.vecs import extend, vec
 from mypy_extensions import i32, i64
 
@@ -15,9 +15,11 @@ from pcapstall.core.words import U32, u32_be
 from pcapstall.diagnose.pair import Pair as Pair
 from pcapstall.diagnose.pair_rows import WORDS, PairRows
 from pcapstall.flows.flow import Flow
+from pcapstall.flows.roles import is_v4
 
 _V4_HOSTS_LEN: Final = 8
 _V6_HOSTS_LEN: Final = 32
+_SIGN: Final = 0x8000_0000
 _LOOPBACK: Final = 127
 """The first byte of an IPv4 address of this host's own."""
 
@@ -55,14 +57,14 @@ class Pairs(PairRows):
 
     def find(self, flow: Flow) -> i64:
         """The row of the hosts of ``flow``; -1 when they were not met."""
-        if len(flow.key) != _V4_HOSTS_LEN + 4:
+        if not is_v4(flow):
             return self._v6_rows.get(_hosts_of(flow), -1)
         return i64(self._places[self._place(_v4_hosts_of(flow))])
 
     def meet(self, flow: Flow, most: i64, moment: tuple[i64, i64]) -> i64:
         """The row of the hosts of ``flow``. Those that were not met before get one with ``moment``, unless there are
         ``most`` already: -1."""
-        if len(flow.key) != _V4_HOSTS_LEN + 4:
+        if not is_v4(flow):
             row: i64 = self._v6_rows.get(_hosts_of(flow), -1)
             if row < 0 and self._count < most:
                 row = self._add_v6(_hosts_of(flow))
@@ -237,10 +239,12 @@ def _is_one_v4_host(client: i64, server: i64) -> bool:
 
 def _v4_hosts_of(flow: Flow) -> i64:
     """The addresses of client and server as they stand before each other."""
-    key = flow.key
-    if flow.opener_is_client:
-        return read_i64_be(key, 0)
-    return (i64(read_i32_be(key, 4)) << 32) | (i64(read_i32_be(key, 0)) & U32)
+    client: i64 = flow.source
+    server: i64 = flow.destination
+    if not flow.opener_is_client:
+        client = flow.destination
+        server = flow.source
+    return ((((client >> 16) ^ _SIGN) - _SIGN) << 32) | (server >> 16)
 
 
 def _hosts_of(flow: Flow) -> bytes:

@@ -8,11 +8,12 @@ from typing import Final
 
 from mypy_extensions import i32, i64, mypyc_attr, u8
 
-from pcapstall.core.words import U32, u16_be
+from pcapstall.core.words import U32, u16_be, u32_be
 from pcapstall.flows.head import StreamHead
 from pcapstall.flows.kept import SegmentNote
-from pcapstall.flows.keys import reverse_key, shared_key_of, v4_key
+from pcapstall.flows.keys import V4_KEY_LEN, reverse_key, v4_key
 from pcapstall.flows.rarities import WithHalfRarities, WithRarities
+from pcapstall.wire.segment import v4_endpoint
 from pcapstall.wire.tls_hello import ClientHello, ServerHello, parse_client_hello
 from pcapstall.wire.tls_reader import NEVER as NEVER
 from pcapstall.wire.tls_reader import TlsReader
@@ -147,7 +148,7 @@ class Flow(WithRarities):
     def __init__(self, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
         super().__init__()
         self.source: i64 = NOWHERE
-        """The endpoints of the first packet (wire.segment), of a flow that is found by them (flows.places)."""
+        """The endpoints of the first packet (wire.segment); with IPv6 only once it is found by them."""
         self.destination: i64 = NOWHERE
         self.beside: Flow | None = None
         """The next one in the same place."""
@@ -213,6 +214,9 @@ class Flow(WithRarities):
         """When both sides were done, or were last found still talking; until when a flow closed early was watched."""
         self.queued: i64 = 0
         """Where among those that are done (flows.share)."""
+        if len(key) == V4_KEY_LEN:
+            self.source = v4_endpoint(u32_be(key, 0), u16_be(key, 8))
+            self.destination = v4_endpoint(u32_be(key, 4), u16_be(key, 10))
         # Last, since the compiler trusts only what is set before anybody else sees this flow.
         self.opener = HalfFlow(self)
         self.answerer = HalfFlow(self)
@@ -277,11 +281,6 @@ class Flow(WithRarities):
     def answer_key(self) -> bytes:
         """The key of the other direction."""
         return reverse_key(self.key)
-
-    @property
-    def shared_key(self) -> bytes:
-        """The one of its two keys that both directions share (flows.keys)."""
-        return shared_key_of(self.key)
 
     def client(self) -> HalfFlow:
         """The client's half."""

@@ -9,11 +9,11 @@ from mypy_extensions import i64, mypyc_attr
 from pcapstall.core.seq import seq_diff, to_offset
 from pcapstall.flows.bounds import LINGER_NS
 from pcapstall.flows.flow import AHEAD_NS, CLOSING, Flow, HalfFlow
-from pcapstall.flows.keys import shared_key
+from pcapstall.flows.keys import shared_key, v4_key
 from pcapstall.flows.oddities import UNSEEN_LEN, known_end
 from pcapstall.flows.queue import Queue
 from pcapstall.flows.share import Share
-from pcapstall.wire.segment import ACK, SYN, Segment
+from pcapstall.wire.segment import ACK, SYN, V6_ENDPOINT, Segment
 
 
 @mypyc_attr(acyclic=True)
@@ -21,7 +21,10 @@ class Grave:
     """A forgotten flow: its key, the numbers that each side used, and how much time had passed then."""
 
     def __init__(self, flow: Flow, ns: i64, look: i64) -> None:
-        self.key: bytes = flow.key
+        self.key: bytes = b""
+        """Of IPv6, whose endpoints' numbers do not tell all."""
+        if flow.source >= V6_ENDPOINT:
+            self.key = flow.key
         self.source: i64 = flow.source
         self.destination: i64 = flow.destination
         self.ns: i64 = ns
@@ -31,6 +34,13 @@ class Grave:
         self.end_offset: i64 = known_end(flow.opener)
         self.answer_base_seq: i64 = flow.answerer.base_seq
         self.answer_end_offset: i64 = known_end(flow.answerer)
+
+    def shared_key(self) -> bytes:
+        """By which it is found from both directions (flows.keys)."""
+        key = self.key
+        if len(key) == 0:
+            key = v4_key(self.source, self.destination)
+        return shared_key(key, self.source, self.destination)
 
 
 class Graves:
@@ -78,7 +88,7 @@ class Graves:
         while len(self._fresh) > 0:
             fresh = self._fresh.popleft()
             self._queue.append(fresh)
-            self._by_key[shared_key(fresh.key, fresh.source, fresh.destination)] = fresh
+            self._by_key[fresh.shared_key()] = fresh
         key = segment.key
         grave = self._by_key.get(shared_key(key, segment.source, segment.destination))
         if grave is None:
@@ -86,7 +96,7 @@ class Graves:
         self._share.consult(grave.look)
         base_seq: i64 = grave.base_seq
         end: i64 = grave.end_offset
-        if key != grave.key:
+        if segment.source != grave.source or (len(grave.key) > 0 and key != grave.key):
             base_seq = grave.answer_base_seq
             end = grave.answer_end_offset
         if base_seq < 0:
@@ -115,7 +125,7 @@ class Graves:
             self._fresh.popleft()
             return
         grave = self._queue.popleft()
-        shared = shared_key(grave.key, grave.source, grave.destination)
+        shared = grave.shared_key()
         if self._by_key.get(shared) is grave:
             del self._by_key[shared]
 

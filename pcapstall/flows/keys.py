@@ -4,28 +4,27 @@ A key is ``src dst sport dport`` as on the wire, 12 bytes for IPv4 and 36 for IP
 modules that keep flows.
 """
 
-from librt.strings import BytesWriter, write_i32_be
-from mypy_extensions import i32, i64
+from typing import Final
 
+from librt.strings import BytesWriter
+from mypy_extensions import i64
+
+from pcapstall.core.words import write_v4_key
 from pcapstall.wire.segment import Segment
+
+V4_KEY_LEN: Final = 12
 
 
 def v4_key(source: i64, destination: i64) -> bytes:
     """The key of a segment between two IPv4 endpoints, as numbers (wire.segment)."""
     key = BytesWriter()
-    _write_u32(key, source >> 16)
-    _write_u32(key, destination >> 16)
-    _write_u32(key, ((source & 0xFFFF) << 16) | (destination & 0xFFFF))
+    write_v4_key(key, source, destination)
     return key.getvalue()
-
-
-def _write_u32(key: BytesWriter, word: i64) -> None:
-    write_i32_be(key, i32((word ^ 0x8000_0000) - 0x8000_0000))
 
 
 def reverse_key(key: bytes) -> bytes:
     """The key of the other direction: addresses and ports swapped."""
-    if len(key) == 12:
+    if len(key) == V4_KEY_LEN:
         return key[4:8] + key[0:4] + key[10:12] + key[8:10]
     return key[16:32] + key[0:16] + key[34:36] + key[32:34]
 
@@ -41,12 +40,6 @@ def shared_key(key: bytes, source: i64, destination: i64) -> bytes:
     if source > destination or reverse < key:
         return reverse
     return key
-
-
-def shared_key_of(key: bytes) -> bytes:
-    """`shared_key` of a key alone."""
-    segment = segment_of(key)
-    return shared_key(key, segment.source, segment.destination)
 
 
 def segment_of(key: bytes) -> Segment:

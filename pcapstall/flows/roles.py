@@ -5,8 +5,14 @@ Plain functions of a `Flow`; nothing here changes one.
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import Flow, HalfFlow
+from pcapstall.flows.flow import NOWHERE, Flow, HalfFlow
+from pcapstall.wire.segment import V6_ENDPOINT
 from pcapstall.wire.tls_names import is_tls13
+
+
+def is_v4(flow: Flow) -> bool:
+    """Whether it is between two IPv4 endpoints, which its numbers tell then."""
+    return NOWHERE < flow.source < V6_ENDPOINT
 
 
 def hello_sender(flow: Flow) -> HalfFlow:

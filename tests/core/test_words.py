@@ -6,8 +6,9 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from librt.strings import BytesWriter
 
-from pcapstall.core.words import u16_be, u16_le, u24_be, u32_be, u32_le
+from pcapstall.core.words import u16_be, u16_le, u24_be, u32_be, u32_le, write_u32_be
 
 READERS: list[tuple[Callable[[bytes, int], int], int, Literal["big", "little"]]] = [
     (u16_be, 2, "big"),
@@ -33,3 +34,10 @@ def test_nothing_is_read_before_the_buffer(buf: bytes, offset: int) -> None:
     for read, _, _ in READERS:
         with pytest.raises(ValueError, match="negative"):
             read(buf, offset)
+
+
+@given(st.integers(0, 2**48))
+def test_a_written_word_is_its_low_bits(word: int) -> None:
+    writer = BytesWriter()
+    write_u32_be(writer, word)
+    assert writer.getvalue() == (word & 0xFFFF_FFFF).to_bytes(4, "big")
