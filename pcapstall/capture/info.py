@@ -3,7 +3,7 @@
 Plain data for the report that nobody changes. Nothing here reads a file.
 """
 
-from pcapstall.core.records import NamedTuple
+from typing import NamedTuple
 
 
 class CaptureWarning(NamedTuple):

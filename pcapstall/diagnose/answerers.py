@@ -5,9 +5,8 @@ soon and with the same TTL, a "server" is whoever answers there. What that means
 """
 
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
-from pcapstall.core.records import NamedTuple
 from pcapstall.diagnose.capture_point import is_fresh
 from pcapstall.diagnose.knowledge import Knowledge, client_address, server_address
 from pcapstall.diagnose.pairs import Pair

@@ -3,7 +3,8 @@
 The only place where rules are run. What they are is in `rules.table`.
 """
 
-from pcapstall.core.records import NamedTuple
+from typing import NamedTuple
+
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.rules.answered_for import as_far_as_seen
 from pcapstall.diagnose.rules.base import FAILURE, conclude

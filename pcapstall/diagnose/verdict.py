@@ -4,9 +4,7 @@ Plain frozen values. The rules beside this module make them and the report shows
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
-
-from pcapstall.core.records import NamedTuple
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from pcapstall.diagnose.process.scene import Traced

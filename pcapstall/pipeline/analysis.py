@@ -5,7 +5,7 @@ collector is off: nothing in the flows' state makes cycles that die young.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pcapstall
 from pcapstall.capture.captures import Captures
@@ -14,7 +14,6 @@ from pcapstall.capture.source import Stop
 from pcapstall.core.counts import add_counts
 from pcapstall.core.errors import InputError
 from pcapstall.core.frames import file_of
-from pcapstall.core.records import NamedTuple
 from pcapstall.flows.flow import FLAG_MISSED_BYTES
 from pcapstall.flows.kept import MAX_FLOWS
 from pcapstall.pipeline.collect import Collector

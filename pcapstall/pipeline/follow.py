@@ -7,14 +7,13 @@ told elsewhere.
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pcapstall.capture.captures import Captures, open_captures
 from pcapstall.capture.info import CaptureInfo
 from pcapstall.capture.source import Stop, can_be_read_again
 from pcapstall.core.errors import InputError
 from pcapstall.core.garbage import without_garbage
-from pcapstall.core.records import NamedTuple
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.table import FlowTable

@@ -6,10 +6,10 @@ What is in them is not looked at here.
 import os
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from pcapstall.core.errors import UsageError
 from pcapstall.core.files import files_named
-from pcapstall.core.records import NamedTuple
 
 
 class GivenFile(NamedTuple):

@@ -4,10 +4,9 @@ A column is data. What an operator does with its kind is in `filter`; how a tabl
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from pcapstall.core.digits import is_decimal
-from pcapstall.core.records import NamedTuple
 from pcapstall.report.model import INTERVALS, STALL_INTERVALS, AlertReport, Counts, FlowReport
 
 FlowT = TypeVar("FlowT")

@@ -6,9 +6,8 @@ when there is a condition to read; they are judged in `conditions`. The filter i
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from pcapstall.core.records import NamedTuple
 from pcapstall.report.columns import FLOW_COLUMNS
 from pcapstall.report.expression import DURATION, END, NUMBER, WORD, Token, Tokens, did_you_mean
 from pcapstall.report.filter import Filter, parse_filter

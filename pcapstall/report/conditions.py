@@ -5,11 +5,10 @@ result says so. How a condition is written is `condition_language`'s.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pcapstall.core.counts import several
 from pcapstall.core.lengths import Lengths
-from pcapstall.core.records import NamedTuple
 from pcapstall.core.times import format_span
 from pcapstall.report.percentiles import Tally, percentile
 

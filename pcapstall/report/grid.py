@@ -5,9 +5,8 @@ are; those of a `free` column are escaped by markup. What the flows' columns are
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from pcapstall.core.records import NamedTuple
 from pcapstall.core.times import MS, format_ms
 from pcapstall.report.untrusted import ELLIPSIS, display_width, shorten
 

@@ -5,9 +5,8 @@ None. No measuring, no judging and no text layout lives here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pcapstall.core.records import NamedTuple
 from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES
 
 if TYPE_CHECKING:

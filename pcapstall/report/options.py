@@ -3,7 +3,7 @@
 Whether the output is a terminal, how wide it is and whether NO_COLOR is set is found out by the command line.
 """
 
-from pcapstall.core.records import NamedTuple
+from typing import NamedTuple
 
 
 class RenderOptions(NamedTuple):

@@ -6,11 +6,10 @@ No text is made here.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from pcapstall.core.errors import UsageError
 from pcapstall.core.lengths import Lengths
-from pcapstall.core.records import NamedTuple
 from pcapstall.diagnose.thresholds import NAMES, may_end_before
 from pcapstall.report.model import (
     INTERVALS,

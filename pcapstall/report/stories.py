@@ -4,9 +4,8 @@ Plain text, not yet escaped. Which flows are told of, and in which layout, is th
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from pcapstall.core.records import NamedTuple
 from pcapstall.core.times import format_clock, format_span
 from pcapstall.report.flow_grid import outcome_of
 from pcapstall.report.grid import Grid

@@ -5,9 +5,7 @@ long the layer is in each direction and whether the server still owes an answer.
 """
 
 from collections.abc import Callable
-from typing import Final
-
-from pcapstall.core.records import NamedTuple
+from typing import Final, NamedTuple
 
 __all__ = ["BINARY_LAYERS", "Layer"]
 
