@@ -15,7 +15,7 @@ from pcapstall.wire.tls_reader import NEVER
 HOSTS: Final = 0  # both IPv4 addresses, or which of the IPv6 pairs
 _SYN_SYNACK: Final = 1
 _SYNACK_ACK: Final = 2
-_UNSHOWN: Final = 3
+UNSHOWN: Final = 3
 _RETRIED_SYN_SYNACK: Final = 4
 _RETRIED_SYNACK_ACK: Final = 5
 _TTLS: Final = 6  # the client's, and that of the server: each plus 1, 16 bits apart
@@ -75,11 +75,11 @@ class PairRows:
 
     def count_unshown(self, row: i64) -> None:
         """One more flow is not shown one by one."""
-        self._rows[row * WORDS + _UNSHOWN] += 1
+        self._rows[row * WORDS + UNSHOWN] += 1
 
     def unshown(self, row: i64) -> i64:
         """Flows that are not shown one by one."""
-        return self._rows[row * WORDS + _UNSHOWN]
+        return self._rows[row * WORDS + UNSHOWN]
 
     def moment(self, row: i64) -> tuple[i64, i64]:
         """When the hosts were met first."""
@@ -92,7 +92,7 @@ class PairRows:
         at: i64 = row * WORDS
         pair.syn_synack_ns = rows[at + _SYN_SYNACK]
         pair.synack_ack_ns = rows[at + _SYNACK_ACK]
-        pair.unshown = rows[at + _UNSHOWN]
+        pair.unshown = rows[at + UNSHOWN]
         pair.retried_syn_synack_ns = rows[at + _RETRIED_SYN_SYNACK]
         pair.retried_synack_ack_ns = rows[at + _RETRIED_SYNACK_ACK]
         pair.client_ttl = (rows[at + _TTLS] & 0xFFFF) - 1
@@ -106,7 +106,7 @@ class PairRows:
         at: i64 = row * WORDS
         rows[at + _SYN_SYNACK] = pair.syn_synack_ns
         rows[at + _SYNACK_ACK] = pair.synack_ack_ns
-        rows[at + _UNSHOWN] = pair.unshown
+        rows[at + UNSHOWN] = pair.unshown
         rows[at + _RETRIED_SYN_SYNACK] = pair.retried_syn_synack_ns
         rows[at + _RETRIED_SYNACK_ACK] = pair.retried_synack_ack_ns
         rows[at + _TTLS] = (pair.client_ttl + 1) | ((pair.server_ttl + 1) << 16)

@@ -11,9 +11,10 @@ from mypy_extensions import i32, i64
 
 from pcapstall.core.frames import file_of
 from pcapstall.core.packed import packed_words, unpacked_words
+from pcapstall.core.vecs import lengthened
 from pcapstall.core.words import U32, u32_be
 from pcapstall.diagnose.pair import Pair as Pair
-from pcapstall.diagnose.pair_rows import WORDS, PairRows
+from pcapstall.diagnose.pair_rows import UNSHOWN, WORDS, PairRows
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.roles import is_v4
 
@@ -48,6 +49,8 @@ class Pairs(PairRows):
         super().__init__()
         self._places: vec[i32] = vec[i32]([-1] * _PLACES)
         """The rows of IPv4 pairs, each in the first place from its own on that was free; -1 for none."""
+        self._fetched: vec[i64] = vec[i64]()
+        """The rows that `fetch` has found in the first places it looked into."""
         self._v6_rows: dict[bytes, int] = {}
         self._v6_hosts: list[bytes] = []
         # Python draws another number in each process, so that nobody can choose addresses that share their places.
@@ -77,6 +80,31 @@ class Pairs(PairRows):
             row = self._add_v4(hosts, place)
             self._begin(row, file_of(flow.first_ref), moment)
         return row
+
+    def fetch(self, flows: list[Flow], start: i64, end: i64) -> i64:
+        """Read what `find` and `meet` of ``flows[start:end]`` will read, side by side, so that memory brings it at
+        once (flows.fetch); what is returned depends on all of it."""
+        places = self._places
+        rows = self._rows
+        found = self._fetched
+        if end - start > len(found):
+            found = lengthened(vec[i64](), end - start)
+            self._fetched = found
+        count: i64 = 0
+        at: i64 = start
+        while at < end:
+            if is_v4(flows[at]):
+                found[count] = i64(places[self._own_place(_v4_hosts_of(flows[at]))])
+                count += 1
+            at += 1
+        read: i64 = 0
+        at = 0
+        while at < count:
+            row: i64 = found[at]
+            if row >= 0:
+                read ^= rows[row * WORDS] ^ rows[row * WORDS + UNSHOWN]
+            at += 1
+        return read
 
     def hosts(self, row: i64) -> bytes:
         """The addresses of client and server."""
@@ -189,18 +217,22 @@ class Pairs(PairRows):
             row += 1
 
     def _place(self, hosts: i64) -> i64:
-        """Where the row of these IPv4 hosts is, or is to be put. All intermediate results fit 62 bits."""
-        mixed: i64 = ((hosts >> 32) & U32) * self._client_factor + (hosts & U32) * self._server_factor
-        mixed = (mixed ^ (mixed >> 31)) & _FOLDED
+        """Where the row of these IPv4 hosts is, or is to be put."""
         places = self._places
         rows = self._rows
         mask: i64 = len(places) - 1
-        place: i64 = ((mixed * _MIX) >> _MIXED_SHIFT) & mask
+        place: i64 = self._own_place(hosts)
         while True:
             row: i64 = i64(places[place])
             if row < 0 or rows[row * WORDS] == hosts:
                 return place
             place = (place + 1) & mask
+
+    def _own_place(self, hosts: i64) -> i64:
+        """Where to look for their row first. All intermediate results fit 62 bits."""
+        mixed: i64 = ((hosts >> 32) & U32) * self._client_factor + (hosts & U32) * self._server_factor
+        mixed = (mixed ^ (mixed >> 31)) & _FOLDED
+        return ((mixed * _MIX) >> _MIXED_SHIFT) & (len(self._places) - 1)
 
 
 def unpacked(packed: PackedPairs) -> Pairs:

@@ -9,7 +9,7 @@ from typing import Final
 from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.flows.bounds import LINGER_NS, Finished, given_up, is_within, longest_idle
-from pcapstall.flows.fetch import fetched
+from pcapstall.flows.fetch import AT_ONCE, fetched
 from pcapstall.flows.flow import (
     CLOSING,
     FLAG_CLOSED_EARLY,
@@ -49,7 +49,10 @@ ICMP_ERRORS_MAX: Final = 64
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class FlowSink:
-    """Takes finished flows. Override both methods."""
+    """Takes finished flows. Override `forgets` and `take`."""
+
+    def expects(self, flows: list[Flow], start: i64, end: i64) -> None:
+        """``flows[start:end]`` are told of next: whoever keeps much about others may fetch what concerns these."""
 
     def forgets(self, flow: Flow) -> bool:
         """Whether this flow, both sides of which are done, need not be kept: it was counted, and is not taken later.
@@ -151,6 +154,8 @@ class FlowTable:
         done = self._closing.silent(LINGER_NS, now_ns, share)
         for at in range(i64(len(done))):
             flow = fetched(done, at)
+            if at % AT_ONCE == 0:
+                self._sink.expects(done, at, min(at + AT_ONCE, len(done)))
             if take_back_resets(flow) and not is_over(flow):
                 flow.state = LIVE
                 continue

@@ -12,6 +12,7 @@ from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.knowledge import Knowledge
 from pcapstall.diagnose.outcome import CONNECTED, HANDSHAKE_INCOMPLETE, NOT_TLS, PROBE, SEEN_MIDWAY, Outcome
 from pcapstall.diagnose.thresholds import Thresholds
+from pcapstall.flows.fetch import READ
 from pcapstall.flows.flow import FLAG_CLOSED_EARLY, FLAG_MISSED_BYTES, FLAG_NOTES_CUT, Flow
 from pcapstall.flows.table import FlowSink
 from pcapstall.match.outline import Outlines
@@ -56,6 +57,10 @@ class Collector(FlowSink):
         """By file index: flows counted of which acknowledged bytes are not in the capture."""
         self.intervals: Intervals = Intervals()
         self.outcome: Outcome = Outcome()
+
+    def expects(self, flows: list[Flow], start: i64, end: i64) -> None:
+        """Fetch what is known of their hosts."""
+        READ.words ^= self.knowledge.pairs.fetch(flows, start, end)
 
     def forgets(self, flow: Flow) -> bool:
         """Count a flow that is done and neither stalled nor failed."""

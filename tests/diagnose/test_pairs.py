@@ -1,5 +1,8 @@
 """Pairs of hosts in rows of words: what a dictionary of objects would hold."""
 
+import functools
+import operator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -131,6 +134,28 @@ def test_some_are_picked(seen: list[Seen], data: st.DataObject) -> None:
     check(picked, some)
     see(picked, some, seen, 1 << 40)
     check(picked, some)
+
+
+@given(st.lists(SEEN, max_size=20), st.lists(flows(), min_size=1, max_size=50))
+def test_what_is_fetched_is_what_is_met(seen: list[Seen], asked: list[Flow]) -> None:
+    """Both words that a flow reads of its hosts, or of those that took its place; that changes nothing."""
+    pairs, model = Pairs(), Model()
+    see(pairs, model, seen, 1 << 40)
+    words = {
+        hosts: int.from_bytes(hosts, "big", signed=True) ^ pair.unshown
+        for hosts, pair in model.items()
+        if len(hosts) == 8
+    }
+    for at, flow in enumerate(asked):
+        read = pairs.fetch(asked, at, at + 1)
+        if len(flow.key) != 12:
+            assert read == 0
+        else:
+            assert read in words.values() or (read == 0 and hosts_of(flow) not in words)
+    assert pairs.fetch(asked, 0, len(asked)) == functools.reduce(
+        operator.xor, [pairs.fetch(asked, at, at + 1) for at in range(len(asked))]
+    )
+    check(pairs, model)
 
 
 @pytest.mark.parametrize("high", [False, True], ids=["next to each other", "far from each other"])
