@@ -3,12 +3,10 @@
 Colours and styles are as told; what is in the cells, and which columns there are, is decided in `grid` and above.
 """
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from operator import add
-from types import MappingProxyType, ModuleType
-from typing import Final, NoReturn
+from types import MappingProxyType
+from typing import Final
 
 from pcapstall.report.untrusted import ELLIPSIS, display_width
 
@@ -115,8 +113,6 @@ def drawn_width(style: str, columns: int) -> int:
 
 def _drawn(headers: Sequence[str], rows: Sequence[Sequence[str]], alignments: Sequence[str], style: str) -> str:
     """The same by tabulate alone."""
-    with suppress(ImportError), _no_metadata():  # a tabulate that asks for more is imported as it is
-        import tabulate
     import tabulate
 
     from pcapstall.report import styles
@@ -132,31 +128,3 @@ def _drawn(headers: Sequence[str], rows: Sequence[Sequence[str]], alignments: Se
     finally:
         tabulate.MIN_PADDING = padding
     return "\n".join(line.rstrip() for line in str(drawn).splitlines())
-
-
-@contextmanager
-def _no_metadata() -> Iterator[None]:
-    """Give who imports `importlib.metadata` one that knows no package.
-
-    tabulate asks it for its own version, and takes "unknown" for an answer. The real one brings email, socket and
-    random with it, and looks through what is installed: four times the work of tabulate itself.
-    """
-    name = "importlib.metadata"
-    if name in sys.modules:
-        yield
-        return
-    sys.modules[name] = _NoMetadata(name)
-    try:
-        yield
-    finally:
-        del sys.modules[name]
-
-
-class _NoMetadata(ModuleType):
-    """Knows no package."""
-
-    PackageNotFoundError = LookupError
-
-    @staticmethod
-    def version(name: str) -> NoReturn:
-        raise LookupError(name)
