@@ -27,14 +27,26 @@ def port(text: str) -> int:
     return int(text)
 
 
-class WholeNumber(click.IntRange):
-    """click's own numbers but for what only `int` takes for one: other scripts' digits, blanks, underscores."""
+class WholeNumber(click.types.IntParamType):
+    """A number in ASCII digits; what `int` takes besides is none: other scripts' digits, blanks, underscores.
+
+    Not click's range, which puts formulas into the help: an option's text says what may be given, in words.
+    """
+
+    def __init__(self, least: int | None = None, most: int | None = None) -> None:
+        self._least = least
+        self._most = most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; click.BadParameter when it is none, or out of range."""
         if isinstance(value, str) and not is_whole_number(value):
             self.fail(f"{value!r} is not a whole number", param, ctx)
-        return super().convert(value, param, ctx)
+        number = super().convert(value, param, ctx)
+        if self._least is not None and number < self._least:
+            self.fail(f"{number} is too small: {self._least} at least", param, ctx)
+        if self._most is not None and number > self._most:
+            self.fail(f"{number} is too large: {self._most} at most", param, ctx)
+        return number
 
 
 def completed_by(name: str) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
@@ -100,7 +112,7 @@ tls_option: Final = click.option(
 )
 max_flows_option: Final = click.option(
     "--max-flows",
-    type=WholeNumber(min=1),
+    type=WholeNumber(least=1),
     default=MAX_FLOWS,
     show_default=True,
     metavar="N",
@@ -110,8 +122,8 @@ jobs_option: Final = click.option(
     "--jobs",
     type=WholeNumber(1, _JOBS_MAX),
     metavar="N",
-    help="Follow the flows in N processes. [default: as many as pay: the cores for large files that are not"
-    " compressed, else 1]",
+    help=f"Follow the flows in N processes, {_JOBS_MAX} at most. [default: as many as pay: the cores for large files"
+    " that are not compressed, else 1]",
 )
 engine_option: Final = click.option(
     "--engine",

@@ -69,6 +69,13 @@ def test_no_line_of_help_is_wider_than_the_terminal(
     assert [line for line in capsys.readouterr().out.splitlines() if len(line) > width] == []
 
 
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_says_in_words_what_numbers_may_be(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*name.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [formula for formula in ("x<", "<=x", "x>", ">=x", "None") if formula in shown] == []
+
+
 def test_the_program_lists_its_commands_in_the_order_of_use(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     listed = re.findall(r"^  (\w+)  ", capsys.readouterr().out.partition("Commands:\n")[2], re.MULTILINE)
@@ -115,7 +122,9 @@ def test_help_and_version_as_processes() -> None:
         (["report", REFUSED, "--explain", "10.40.39.45"], "'10.40.39.45' is not a whole number."),
         (["report", REFUSED, "--max-flows", "1_0"], "'1_0' is not a whole number."),
         (["report", REFUSED, "--jobs", " 1"], "' 1' is not a whole number."),
-        (["report", REFUSED, "--jobs", "-1"], "-1 is not in the range 1<=x<=256."),
+        (["report", REFUSED, "--jobs", "-1"], "-1 is too small: 1 at least."),
+        (["report", REFUSED, "--jobs", "257"], "257 is too large: 256 at most."),
+        (["report", REFUSED, "--max-flows", "0"], "0 is too small: 1 at least."),
         (["report", REFUSED, "--slow", "\u0661s"], "--slow \u0661s: '\u0661s' is not a duration: write "),
         (["report", REFUSED, "--fail-if", "ack_ch.p99 > \u0661s"], "is compared with a duration: 500ms or 1s"),
         (["report", REFUSED, "--tls", "0"], "'0' is not a port: a number from 1 to 65535."),
