@@ -1,7 +1,6 @@
 """The report for a terminal or a plain-text file: the answer, what was read, the table, each verdict with evidence.
 
-The table is as tabulate draws it, which is imported only where it has to be asked. Colour and width are as told by the
-options; nothing here asks a terminal.
+How a table is drawn is `drawing`'s. Colour and width are as told by the options; nothing here asks a terminal.
 """
 
 import re
