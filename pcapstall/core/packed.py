@@ -123,7 +123,7 @@ class Unpacker:
         return (self._piece << _PIECE_SHIFT) | self._at
 
     def go_to(self, place: i64) -> None:
-        """Move to a thing that it has moved to before."""
+        """Move to a thing that it has moved to before; `rest` is not for whoever went back: it would miscount."""
         self._piece = place >> _PIECE_SHIFT
         self._records = self._packer.pieces()[self._piece].records
         self._move(place & _AT)

@@ -87,6 +87,26 @@ def test_the_first_ones_are_left_out(pieces, last, count):
     assert unpack(Unpacker(packer)) == things
 
 
+@given(st.lists(st.tuples(st.lists(THING, max_size=5), st.integers(0, 3), st.booleans()), max_size=5))
+def test_the_rest_is_what_was_not_given_yet(rounds):
+    packer = Packer(WIDTH)
+    them, waiting = Unpacker(packer), []
+    for things, one_by_one, all_others in rounds:
+        pack(packer, things)
+        waiting += things
+        for _ in range(min(one_by_one, len(waiting))):
+            assert them.next()
+            assert here(them) == waiting.pop(0)
+        if all_others:
+            rest = them.rest()
+            assert rest.things == len(waiting)
+            other = Packer(WIDTH)
+            other.absorb(rest)
+            assert unpack(Unpacker(other)) == waiting
+            assert not them.next()
+            waiting = []
+
+
 @given(NUMBERS, NUMBERS)
 def test_lengths_come_out_and_take_more(values, more):
     lengths = unpacked(bytes(Lengths(values).packed()), sys.byteorder)

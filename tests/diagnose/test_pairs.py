@@ -158,6 +158,29 @@ def test_what_is_fetched_is_what_is_met(seen: list[Seen], asked: list[Flow]) -> 
     check(pairs, model)
 
 
+@pytest.mark.parametrize("with_v6", [False, True], ids=["IPv4", "IPv4 and IPv6"])
+def test_many_are_told_to_another_process(with_v6: bool) -> None:
+    """First so few that they fit the places there are at first: where no more are made, more than these are never
+    found."""
+    for count in (250, 350, 3000):
+        pairs, made = Pairs(), []
+        for number in range(count):
+            part = number.to_bytes(2, "big")
+            if with_v6 and number % 3 == 1:
+                key = bytes(14) + part + V6[0] + b"\x9c\x40\x01\xbb"
+            else:
+                key = bytes([10, 9]) + part + bytes([10, 1, 2, 3]) + b"\x9c\x40\x01\xbb"
+            made.append(Flow(key, 1, 0, 1))
+            assert pairs.meet(made[-1], count, (0, number)) == number
+        found = unpacked(pairs.packed())
+        assert len(found._places) >= 2 * len(found) == 2 * count
+        assert [found.find(flow) for flow in made] == list(range(count))
+        assert found.meet(Flow(bytes(12), 1, 0, 1), count, (0, 0)) == -1
+        assert [(hosts, told(pair)) for hosts, pair in found.items()] == [
+            (hosts, told(pair)) for hosts, pair in pairs.items()
+        ]
+
+
 @pytest.mark.parametrize("high", [False, True], ids=["next to each other", "far from each other"])
 def test_many_are_told_apart(high: bool) -> None:
     pairs, count = Pairs(), 3000
