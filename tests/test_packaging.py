@@ -77,7 +77,7 @@ def test_the_module_is_the_command() -> None:
 def test_hot_modules_are_found_by_their_i64() -> None:
     names = _build.hot_modules()
     assert "pcapstall.core.words" in names
-    assert "pcapstall.core.times" not in names
+    assert "pcapstall.core.errors" not in names
     assert len(names) == len(set(names)) == len(_build.hot_sources())
 
 
