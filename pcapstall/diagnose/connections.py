@@ -78,15 +78,6 @@ def connection_at(them: Unpacker) -> Connection:
     return Connection(them.key(), kind & CONNECTED != 0, them.number(0), them.number(1), kind & SPEAKS_TLS != 0)
 
 
-def all_connections(connections: Packer) -> list[Connection]:
-    """All that were packed."""
-    them = Unpacker(connections)
-    found: list[Connection] = []
-    while them.next():
-        found.append(connection_at(them))
-    return found
-
-
 def add_life(lives: Packer, key: bytes, first_ns: i64, last_ns: i64, first_ref: i64, last_ref: i64) -> None:
     """Pack what makes a `Life`."""
     lives.begin(key, 0)

@@ -20,7 +20,7 @@ _RETRIED_SYN_SYNACK: Final = 4
 _RETRIED_SYNACK_ACK: Final = 5
 _TTLS: Final = 6  # the client's, and that of the server: each plus 1, 16 bits apart
 _NO_TTLS: Final = 1 | (1 << 16)
-_FILE: Final = 7  # its index, twice, and 1 for IPv6
+_FILE: Final = 7  # ``index << 1 | is_v6``
 _RECORD: Final = 8
 _WITHIN: Final = 9
 WORDS: Final = 10
@@ -119,7 +119,7 @@ class PairRows:
         at: i64 = row * WORDS
         if at >= len(self._rows):
             self._rows = extend(self._rows, self._more)
-        self._rows[at] = hosts
+        self._rows[at + HOSTS] = hosts
         self._rows[at + _FILE] = is_v6
         self._count += 1
         return row

@@ -14,7 +14,7 @@ from pcapstall.core.packed import packed_words, unpacked_words
 from pcapstall.core.vecs import lengthened
 from pcapstall.core.words import U32, u32_be
 from pcapstall.diagnose.pair import Pair as Pair
-from pcapstall.diagnose.pair_rows import UNSHOWN, WORDS, PairRows
+from pcapstall.diagnose.pair_rows import HOSTS, UNSHOWN, WORDS, PairRows
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.roles import is_v4
 
@@ -102,13 +102,13 @@ class Pairs(PairRows):
         while at < count:
             row: i64 = found[at]
             if row >= 0:
-                read ^= rows[row * WORDS] ^ rows[row * WORDS + UNSHOWN]
+                read ^= rows[row * WORDS + HOSTS] ^ rows[row * WORDS + UNSHOWN]
             at += 1
         return read
 
     def hosts(self, row: i64) -> bytes:
         """The addresses of client and server."""
-        word: i64 = self._rows[row * WORDS]
+        word: i64 = self._rows[row * WORDS + HOSTS]
         if self.is_v6(row):
             return self._v6_hosts[word]
         writer = BytesWriter()
@@ -119,7 +119,7 @@ class Pairs(PairRows):
         """Whether both addresses are loopback's, or one and the same."""
         if self.is_v6(row):
             return is_one_host(self.hosts(row))
-        word: i64 = self._rows[row * WORDS]
+        word: i64 = self._rows[row * WORDS + HOSTS]
         return _is_one_v4_host((word >> 32) & U32, word & U32)
 
     def pair(self, row: i64) -> Pair:
@@ -149,7 +149,8 @@ class Pairs(PairRows):
         pair = Pair()
         for row in rows:
             self.load(row, pair)
-            found.store(found._row_of(self._rows[i64(row) * WORDS], self.hosts(row), self.is_v6(row)), pair)
+            word: i64 = self._rows[i64(row) * WORDS + HOSTS]
+            found.store(found._row_of(word, self.hosts(row), self.is_v6(row)), pair)
         return found
 
     def absorb(self, other: "Pairs") -> None:
@@ -163,7 +164,7 @@ class Pairs(PairRows):
             hosts = b""
             if is_v6:
                 hosts = other.hosts(row)
-            mine: i64 = self._row_of(other._rows[row * WORDS], hosts, is_v6)
+            mine: i64 = self._row_of(other._rows[row * WORDS + HOSTS], hosts, is_v6)
             if self._count == before:
                 self.load(mine, known)
                 known.absorb(pair)
@@ -213,7 +214,7 @@ class Pairs(PairRows):
         row: i64 = 0
         while row < self._count:
             if not self.is_v6(row):
-                self._places[self._place(self._rows[row * WORDS])] = i32(row)
+                self._places[self._place(self._rows[row * WORDS + HOSTS])] = i32(row)
             row += 1
 
     def _place(self, hosts: i64) -> i64:
@@ -224,7 +225,7 @@ class Pairs(PairRows):
         place: i64 = self._own_place(hosts)
         while True:
             row: i64 = i64(places[place])
-            if row < 0 or rows[row * WORDS] == hosts:
+            if row < 0 or rows[row * WORDS + HOSTS] == hosts:
                 return place
             place = (place + 1) & mask
 
@@ -249,9 +250,9 @@ def unpacked(packed: PackedPairs) -> Pairs:
         row: i64 = found._count
         found._count += 1
         if found.is_v6(row):
-            found._v6_rows[found._v6_hosts[words[row * WORDS]]] = row
+            found._v6_rows[found._v6_hosts[words[row * WORDS + HOSTS]]] = row
             continue
-        found._places[found._place(words[row * WORDS])] = i32(row)
+        found._places[found._place(words[row * WORDS + HOSTS])] = i32(row)
         if found._count + found._count > len(found._places):
             found._spread()
     return found

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from watch_support import HEADER, MS, SECOND, START_NS, Listening, capture, flow, load_soak, stamped
 
-from pcapstall.diagnose.connections import all_connections
+from pcapstall.core.packed import Packer, Unpacker
+from pcapstall.diagnose.connections import Connection, connection_at
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.knowledge import Knowledge, server_endpoint
 from pcapstall.flows.flow import Flow
@@ -73,6 +74,15 @@ def test_the_number_of_objects_stays(tmp_path: Path) -> None:
     early, *_, late = heard.objects[3:]
     assert len(heard.objects) >= 9
     assert late < 1.05 * early, heard.objects
+
+
+def all_connections(connections: Packer) -> list[Connection]:
+    """All that were packed."""
+    them = Unpacker(connections)
+    found = []
+    while them.next():
+        found.append(connection_at(them))
+    return found
 
 
 def test_what_is_known_of_others_is_forgotten() -> None:
