@@ -5,5 +5,5 @@ What an extra brings is told in pyproject.toml.
 
 
 def install_words(extra: str) -> str:
-    """``pip install 'pcapstall[png]' (in a clone '.[png]')``: before pcapstall is on an index only the latter works."""
-    return f"pip install 'pcapstall[{extra}]' (in a clone '.[{extra}]')"
+    """``pip install '.[png]' in a clone (from an index 'pcapstall[png]')``: first what works before it is on one."""
+    return f"pip install '.[{extra}]' in a clone (from an index 'pcapstall[{extra}]')"

@@ -101,7 +101,7 @@ def test_png_without_the_package_says_what_to_install(
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     path = tmp_path / "a.png"
     assert main(["plot", STALLED, "-o", str(path)]) == 2
-    assert "pip install 'pcapstall[png]' (in a clone '.[png]')" in capsys.readouterr().err
+    assert "pip install '.[png]' in a clone (from an index 'pcapstall[png]')" in capsys.readouterr().err
     assert not path.exists()
 
 

@@ -52,7 +52,7 @@ def test_without_fsspec_it_is_said_what_to_install() -> None:
     assert ended.returncode == 3
     assert ended.stderr == (
         "pcapstall: s3://bucket/a.pcap: captures by URL need fsspec: "
-        "pip install 'pcapstall[dask]' (in a clone '.[dask]')\n"
+        "pip install '.[dask]' in a clone (from an index 'pcapstall[dask]')\n"
     )
 
 
@@ -64,7 +64,7 @@ def test_without_dask_it_is_said_what_to_install() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert ended.stderr == (
-        "pcapstall: --engine dask needs Dask: pip install 'pcapstall[dask]' (in a clone '.[dask]')\n"
+        "pcapstall: --engine dask needs Dask: pip install '.[dask]' in a clone (from an index 'pcapstall[dask]')\n"
     )
 
 

@@ -177,7 +177,8 @@ def test_one_with_other_versions(tmp_path: Path, before: str, there: str) -> Non
         told = said(start("--scheduler", at.address))
     assert told == (
         f"the Dask cluster at {at.address} does not fit: {there.format(**own)}, and here is pcapstall {own['version']}"
-        f" with Python {own['python']}; install the same there: pip install 'pcapstall[dask]' (in a clone '.[dask]')"
+        f" with Python {own['python']}; install the same there: pip install '.[dask]' in a clone"
+        " (from an index 'pcapstall[dask]')"
     )
 
 
