@@ -26,6 +26,7 @@ from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.pairs import Pair
 from pcapstall.diagnose.segments import History
 from pcapstall.diagnose.sight import misses_bytes
+from pcapstall.diagnose.spans import START_EVENTS
 from pcapstall.diagnose.surroundings import Surroundings
 from pcapstall.diagnose.tls_ports import TLS_PORTS
 from pcapstall.diagnose.unseen import goes_back, misses_first_copies
@@ -36,18 +37,18 @@ from pcapstall.wire.tls_reader import NEVER
 from pcapstall.wire.unread import Unread
 
 STEADY_CLOCK: Final = "a capture whose clock did not step"
-_SPANS: Final = {
-    "syn_synack": ("syn", "syn_ack"),
-    "synack_ack": ("syn_ack", "ack"),
-    "ack_ch": ("ack", "client_hello_first"),
-    "ch_span": ("client_hello_first", "client_hello_last"),
-    "ch_ack": ("client_hello_last", "client_hello_acked"),
-    "ch_sh": ("client_hello_last", "server_hello_first"),
-    "hrr_ch2": ("hello_retry", "client_hello2_first"),
-    "ch2_sh": ("client_hello2_last", "server_hello_first"),
-    "sh_cfin": ("server_hello_first", "client_finished"),
+_END_EVENTS: Final = {
+    "syn_synack": "syn_ack",
+    "synack_ack": "ack",
+    "ack_ch": "client_hello_first",
+    "ch_span": "client_hello_last",
+    "ch_ack": "client_hello_acked",
+    "ch_sh": "server_hello_first",
+    "hrr_ch2": "client_hello2_first",
+    "ch2_sh": "server_hello_first",
+    "sh_cfin": "client_finished",
 }
-"""The events between which each interval lies."""
+"""The event that each interval which can stall ends with."""
 
 
 class Case:
@@ -71,8 +72,8 @@ class Case:
         self.end_ref: int = 0
         if self.stalled is not None:
             self.length_ns = intervals.stalled_ns
-            begin, end = _SPANS[self.stalled]
-            begin = self._seen(begin)
+            begin = self._seen(START_EVENTS[self.stalled])
+            end = _END_EVENTS[self.stalled]
             self.start_ns = getattr(flow, f"{begin}_ns")
             self.start_ref = getattr(flow, f"{begin}_ref")
             if not self.is_open:

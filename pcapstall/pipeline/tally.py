@@ -12,6 +12,7 @@ from pcapstall.core.lengths import Lengths
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.outcome import CONNECTED, ESTABLISHED, Outcome
+from pcapstall.diagnose.spans import START_EVENTS, holds_step
 from pcapstall.diagnose.thresholds import (
     ACK_CH,
     ACK_CLOSE,
@@ -81,8 +82,9 @@ class LengthTally:
     def add_made_by_capture(self, flow: Flow, intervals: Intervals, outcome: Outcome, by_clock: bool) -> None:
         """Count ``flow``, whose stall is the capture's own making: how long that was is in no list.
 
-        Nor is, when it was made ``by_clock``, what is as long: the clock was set within that, too.
+        Nor is, when it was made ``by_clock``, what holds the same step: the clock was set within that, too.
         """
+        stalled: i64 = intervals.stalled
         self.flush()
         closed = self.closed
         opened = self.open
@@ -96,7 +98,10 @@ class LengthTally:
         for at, kept in enumerate(closed + opened):
             which = at % len(closed)
             for length in own[at].values():
-                if which == intervals.stalled or (by_clock and length >= intervals.stalled_ns):
+                if which == stalled or (
+                    by_clock
+                    and holds_step(_start_ns(flow, which), length, _start_ns(flow, stalled), intervals.stalled_ns)
+                ):
                     self.untrusted[which] += 1
                 else:
                     kept.append(length)
@@ -175,6 +180,16 @@ class LengthTally:
             self.open[which].append(ns)
         elif ns != ABSENT:
             self.untrusted[which] += 1
+
+
+def _start_ns(flow: Flow, which: i64) -> i64:
+    """When the interval at ``which`` in `NAMES` began; `ABSENT` when that was not seen."""
+    event = START_EVENTS[NAMES[which]]
+    ref: i64 = getattr(flow, f"{event}_ref")
+    if ref == 0:
+        return ABSENT
+    ns: i64 = getattr(flow, f"{event}_ns")
+    return ns
 
 
 def can_be_judged(intervals: Intervals) -> bool:

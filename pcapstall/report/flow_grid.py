@@ -215,11 +215,9 @@ def _length_of_stall(flow: FlowReport, digits: i64) -> str:
 
 
 def _is_of_the_clock(flow: FlowReport, name: str, length: int) -> bool:
-    """Whether the clock was set within this interval: it stalled for that, it lasted as long as one that did, or it
-    ended long before it began, as no order of packets makes it."""
-    if flow.reason == "clock_step":
-        return flow.holds_clock_step(name, length)
-    return length < -SECOND and name not in _CLOSES
+    """Whether the clock was set within this interval: forward, by which the flow stalled, or back, so that it ended
+    long before it began, as no order of packets makes it."""
+    return flow.holds_clock_step(name, length) or (length < -SECOND and name not in _CLOSES)
 
 
 def _cell(text: str | None) -> str:

@@ -7,6 +7,8 @@ None. No measuring, no judging and no text layout lives here.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from pcapstall.diagnose.lengths import ABSENT
+from pcapstall.diagnose.spans import START_EVENTS, holds_step
 from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES
 
 if TYPE_CHECKING:
@@ -284,10 +286,18 @@ class FlowReport(NamedTuple):
         return self.open_ns.get(self.stalled) if length is None else length
 
     def holds_clock_step(self, name: str, length_ns: int) -> bool:
-        """Whether the interval ``name`` is the one in which the capture's clock was set, or is as long and holds it."""
-        if self.reason != "clock_step" or self.stalled_ns is None:
+        """Whether the interval ``name`` stalled by the capture's clock being set, or holds that step, too."""
+        stall_ns = self.stalled_ns
+        if self.reason != "clock_step" or self.stalled is None or stall_ns is None:
             return False
-        return name == self.stalled or length_ns >= self.stalled_ns
+        return name == self.stalled or holds_step(
+            self._start_ns(name), length_ns, self._start_ns(self.stalled), stall_ns
+        )
+
+    def _start_ns(self, name: str) -> int:
+        """When the interval ``name`` began; `ABSENT` when that was not seen."""
+        event = self.events.get(START_EVENTS[name])
+        return ABSENT if event is None else event.ns
 
     @property
     def stall_is_open(self) -> bool:
