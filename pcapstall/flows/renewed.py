@@ -9,9 +9,19 @@ from pcapstall.flows.flow import BY_FIRST_SEEN, LIVE, NEVER, NOWHERE, SEEKING, U
 from pcapstall.flows.rarities import NONE, NONE_OF_HALF
 
 
-def renew(flow: Flow, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
-    """Make ``flow`` what ``Flow(key, flow_id, ns, ref)`` would be."""
+def clear(flow: Flow) -> None:
+    """Let go of what ``flow``, which nobody has any more, holds: no bound counts its hello from now on."""
     flow._rarities = NONE
+    flow.opener._rarities = NONE_OF_HALF
+    flow.answerer._rarities = NONE_OF_HALF
+    flow.hello_message = b""
+    flow.hello_shapes = None
+    flow._client_hello = None
+    flow.server_hello = None
+
+
+def renew(flow: Flow, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
+    """Make ``flow``, which was cleared, what ``Flow(key, flow_id, ns, ref)`` would be."""
     flow.source = NOWHERE
     flow.destination = NOWHERE
     flow.beside = None
@@ -56,10 +66,6 @@ def renew(flow: Flow, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
     flow.server_hello_last_ref = 0
     flow.server_flight_last_ns = 0
     flow.server_flight_last_ref = 0
-    flow.hello_message = b""
-    flow.hello_shapes = None
-    flow._client_hello = None
-    flow.server_hello = None
     flow.server_hello_end = NEVER
     flow.closed_ns = 0
     flow.queued = 0
@@ -68,7 +74,6 @@ def renew(flow: Flow, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
 
 
 def _renew_half(half: HalfFlow, flow: Flow) -> None:
-    half._rarities = NONE_OF_HALF
     half.base_seq = -1
     half.next_offset = 0
     half.acked_offset = 0

@@ -1,7 +1,7 @@
 """All connections at once: finds a segment's flow, opens new ones, hands finished ones on.
 
-A connection whose both sides are done is handed to the sink after a
-quiet time, so that memory follows what is alive. What a segment does to its flow is in the TCP module.
+A connection whose both sides are done is handed to the sink after a quiet time, so that memory follows what is alive.
+What a segment does to its flow is in the TCP module.
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ from pcapstall.flows.oddities import is_over, take_back_resets
 from pcapstall.flows.pending import longest_pending
 from pcapstall.flows.places import FlowPlaces
 from pcapstall.flows.queue import Queue
-from pcapstall.flows.renewed import renew
+from pcapstall.flows.renewed import clear, renew
 from pcapstall.flows.share import CLOSING as CLOSING_PHASE
 from pcapstall.flows.share import DONE, GIVEN_UP, THE_END, Share
 from pcapstall.flows.tcp import TcpEvents
@@ -40,7 +40,6 @@ QUIET_NS: Final = 120_000_000_000
 """How long both sides must have been done before a flow is handed on: twice the usual TIME-WAIT."""
 SWEPT_A_LOOK: Final = 4096
 """Flows looked at for half-open ones, on average over the looks for flows that are done."""
-
 SPARE_MAX: Final = 4096
 """Flows kept for being written on again."""
 ICMP_ERRORS_MAX: Final = 64
@@ -294,5 +293,7 @@ class FlowTable:
         drop_notes(flow, self.limits)
         self._tls.let_go(flow, False)
         flow.untie()
-        if not is_queued and self.opened is None and len(self._spare) < SPARE_MAX:
-            self._spare.append(flow)
+        if self.opened is None:
+            clear(flow)
+            if not is_queued and len(self._spare) < SPARE_MAX:
+                self._spare.append(flow)

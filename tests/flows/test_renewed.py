@@ -12,6 +12,7 @@ from flow_support import (
     MS,
     RST,
     SECOND,
+    START_NS,
     SYN,
     Talk,
     between,
@@ -22,15 +23,15 @@ from flow_support import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from test_table import feed, key_of
+from test_table import Forgetful, feed, key_of
 
 from pcapstall.diagnose.thresholds import make_thresholds
-from pcapstall.flows.flow import NOBODY, Flow, HalfFlow
+from pcapstall.flows.flow import HANDED_ON, NOBODY, Flow, HalfFlow
 from pcapstall.flows.head import StreamHead
 from pcapstall.flows.kept import SegmentNote
 from pcapstall.flows.queue import Queue
 from pcapstall.flows.rarities import HalfRarities, Rarities
-from pcapstall.flows.renewed import renew
+from pcapstall.flows.renewed import clear, renew
 from pcapstall.flows.table import FlowSink, FlowTable
 from pcapstall.pipeline.collect import Collector
 from pcapstall.report.thresholds import parse_thresholds
@@ -93,6 +94,7 @@ def test_every_field_of_a_renewed_flow_is_that_of_a_new_one() -> None:
     assert len(facts(flow)) > 40
     assert len(facts(flow.opener)) > 20
     spoil(flow)
+    clear(flow)
     renew(flow, b"key", 5, 6, 7)
     assert facts(flow) == facts(Flow(b"key", 5, 6, 7))
 
@@ -193,6 +195,33 @@ def test_nobody_has_a_flow_that_will_be_renewed() -> None:
     (expected,) = (sys.getrefcount(flow) for flow in alone)
     assert [sys.getrefcount(flow) - queued[id(flow)] for flow in table._spare] == [expected] * len(table._spare)
     assert all(flow.opener.flow is flow.answerer.flow is NOBODY for flow in table._spare)
+
+
+def test_flows_that_nobody_has_hold_no_hello() -> None:
+    """Neither those that will be renewed nor those that wait in a queue: what they held is counted no more."""
+    table = FlowTable(Forgetful(), SECOND)
+    for number in range(60):
+        feed(table, talk_of(number % 8, 1000 * number, number * SECOND), number % 50)
+    table.expire(START_NS + 70 * SECOND)
+    feed(table, talk_of(3, 99, 75 * SECOND), 99)
+    feed(table, talk_of(0, 98, 76 * SECOND), 99)
+    queued = [flow for flow in table._closing._queue._waiting if flow.state == HANDED_ON]
+    new = held(Flow(b"", 1, 1, 1))
+    assert len(table._spare) > 10
+    assert queued
+    assert [held(flow) for flow in (*table._spare, *queued)] == [new] * (len(table._spare) + len(queued))
+
+
+def held(flow: Flow) -> list[dict[str, Any]]:
+    """What the flow and its halves hold but numbers, and the names of the flow."""
+    return [
+        {
+            name: value
+            for name, value in state(thing).items()
+            if not isinstance(value, int) and name not in ("_key", "tunnel", "flow", "opener", "answerer")
+        }
+        for thing in (flow, flow.opener, flow.answerer)
+    ]
 
 
 def test_a_table_that_was_given_up_leaves_no_flow_behind() -> None:
