@@ -12,10 +12,9 @@ from librt.strings import BytesWriter, read_i64_le, write_i16_le, write_i64_le
 from librt.vecs import vec
 from mypy_extensions import i16, i64
 
-from pcapstall.core.words import write_v4_key
+from pcapstall.core.words import V4_KEY_LEN, write_v4_key
 
 _NUMBER: Final = 8
-_V4_KEY_LEN: Final = 12
 _HEADER: Final = 2
 """The length of the key, and the kind."""
 _PIECE_SHIFT: Final = 40
@@ -55,7 +54,7 @@ class Packer:
     def begin_v4(self, source: i64, destination: i64, kind: i64) -> None:
         """The same with the key of a packet from one IPv4 endpoint to another, as numbers (core.words)."""
         self._things += 1
-        write_i16_le(self._fresh, i16(_V4_KEY_LEN | (kind << 8)))
+        write_i16_le(self._fresh, i16(V4_KEY_LEN | (kind << 8)))
         write_v4_key(self._fresh, source, destination)
 
     def number(self, value: i64) -> None:

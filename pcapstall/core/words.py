@@ -12,6 +12,8 @@ from mypy_extensions import i32, i64
 
 U32: Final = 0xFFFF_FFFF
 """Takes a 32-bit word out of what librt reads with a sign."""
+V4_KEY_LEN: Final = 12
+"""What `write_v4_key` writes."""
 
 
 def u16_be(buf: bytes, offset: i64) -> i64:

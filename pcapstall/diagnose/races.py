@@ -10,6 +10,7 @@ from librt.vecs import append, vec
 from mypy_extensions import i64
 
 from pcapstall.core.packed import Unpacker
+from pcapstall.core.words import V4_KEY_LEN
 from pcapstall.diagnose.connections import CONNECTED, Connection, connection_at
 from pcapstall.diagnose.intervals import FIRST_RETRY_NS
 from pcapstall.diagnose.knowledge import Knowledge, client_address, client_key
@@ -17,7 +18,6 @@ from pcapstall.flows.flow import Flow
 
 START_WITHIN_NS: Final = 2_000_000_000
 """RFC 8305 section 5 lets the next attempt start within 2 s of the one before."""
-V4_KEY_LEN: Final = 12
 _V4: Final = b"4"
 _V6: Final = b"6"
 _SPAN_BITS: Final = 30

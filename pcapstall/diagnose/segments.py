@@ -15,13 +15,11 @@ from pcapstall.flows.flow import COPY, FLAG_NOTES_CUT, KEEP_ALIVE, NEW, Flow, Ha
 from pcapstall.flows.kept import SegmentNote
 from pcapstall.flows.notes import NOTES_MAX
 from pcapstall.wire.segment import ACK, RST, SYN
-from pcapstall.wire.tcp_options import END_OF_OPTIONS, MAXIMUM_SEGMENT_SIZE, NO_OPERATION, SACK
+from pcapstall.wire.tcp_options import END_OF_OPTIONS, MAXIMUM_SEGMENT_SIZE, NO_OPERATION, SACK, TIMESTAMPS_LEN
 from pcapstall.wire.tls_reader import NEVER
 
 AGES_NS: Final = 1 << 61
 """Later than any stamp; below zero, earlier."""
-TIMESTAMPS_LEN: Final = 12
-"""What timestamps take from the MSS (RFC 7323 appendix A, RFC 6691)."""
 USUAL_MSS: Final = 1460
 """Assumed where no SYN was seen."""
 

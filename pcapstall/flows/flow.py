@@ -8,10 +8,10 @@ from typing import Final
 
 from mypy_extensions import i32, i64, mypyc_attr, u8
 
-from pcapstall.core.words import U32, u16_be, u32_be
+from pcapstall.core.words import U32, V4_KEY_LEN, u16_be, u32_be
 from pcapstall.flows.head import StreamHead
 from pcapstall.flows.kept import SegmentNote
-from pcapstall.flows.keys import V4_KEY_LEN, reverse_key, v4_key
+from pcapstall.flows.keys import reverse_key, v4_key
 from pcapstall.flows.rarities import WithHalfRarities, WithRarities
 from pcapstall.wire.segment import v4_endpoint
 from pcapstall.wire.tls_hello import ClientHello, ServerHello, parse_client_hello

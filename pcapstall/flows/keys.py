@@ -4,15 +4,11 @@ A key is ``src dst sport dport`` as on the wire, 12 bytes for IPv4 and 36 for IP
 modules that keep flows.
 """
 
-from typing import Final
-
 from librt.strings import BytesWriter
 from mypy_extensions import i64
 
-from pcapstall.core.words import write_v4_key
+from pcapstall.core.words import V4_KEY_LEN, write_v4_key
 from pcapstall.wire.segment import Segment
-
-V4_KEY_LEN: Final = 12
 
 
 def v4_key(source: i64, destination: i64) -> bytes:

@@ -11,10 +11,8 @@ from mypy_extensions import i16, i32, i64, u8
 from pcapstall.flows.flow import FLAG_NOTES_CUT, UNENDED, Flow, HalfFlow
 from pcapstall.flows.kept import Limits, SegmentNote
 from pcapstall.wire.segment import Segment
-from pcapstall.wire.tcp_options import NOP_NOP_TIMESTAMPS
+from pcapstall.wire.tcp_options import NOP_NOP_TIMESTAMPS, TIMESTAMPS_LEN
 
-TIMESTAMPS_LEN: Final = 12
-"""NOP, NOP and the timestamps option: all the options that most segments have."""
 NOTES_MAX: Final = 128
 """Segment headers kept of one handshake: the first `FIRST_NOTES`, and the latest."""
 FIRST_NOTES: Final = 64

@@ -20,6 +20,8 @@ TIMESTAMPS: Final = 8
 
 NOP_NOP_TIMESTAMPS: Final = 0x0101_080A
 """The first four bytes of the options of nearly every segment with timestamps (RFC 7323 appendix A)."""
+TIMESTAMPS_LEN: Final = 12
+"""NOP, NOP and the option: all the options that most segments have, and what they take from the MSS (RFC 6691)."""
 
 ABSENT: Final = -1
 
@@ -31,7 +33,7 @@ def timestamps(segment: Segment) -> bool:
     """
     buf: bytes = segment.buf
     at: i64 = segment.tcp_offset + 20
-    if at + 12 <= segment.options_end and u32_be(buf, at) == NOP_NOP_TIMESTAMPS:
+    if at + TIMESTAMPS_LEN <= segment.options_end and u32_be(buf, at) == NOP_NOP_TIMESTAMPS:
         at += 2
     else:
         at = _find_exact(segment, TIMESTAMPS, 10)

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from pcapstall.core.counts import several
 from pcapstall.diagnose.rules.base import capitalised, span, times, were
-from pcapstall.diagnose.segments import TIMESTAMPS_LEN
 from pcapstall.diagnose.two_ends.pieces import (
     ARRIVED,
     COPY,
@@ -27,6 +26,7 @@ from pcapstall.diagnose.two_ends.walk import Step
 from pcapstall.diagnose.verdict import MEDIUM, TO_CLIENT, TO_SERVER, at_most, side_of
 from pcapstall.flows.flow import RETRANSMISSION
 from pcapstall.wire.segment import RST, SYN
+from pcapstall.wire.tcp_options import TIMESTAMPS_LEN
 
 IDLE_NS: Final = 1_000_000_000
 """What a translator forgets, it forgets while nothing passes."""
