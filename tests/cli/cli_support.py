@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import select
 import struct
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 COMMAND = [sys.executable, "-m", "pcapstall"]
@@ -71,6 +73,17 @@ def read_all(fd: int) -> str:
             break
         parts.append(part)
     return b"".join(parts).decode()
+
+
+def rest_of(pipe: IO[bytes] | None) -> bytes:
+    """All that comes until the pipe's end. Unlike communicate() it leaves standard input open; it waits no longer."""
+    assert pipe is not None
+    until = time.monotonic() + PATIENCE_S
+    parts: list[bytes] = []
+    while not parts or parts[-1]:
+        assert select.select([pipe], [], [], max(until - time.monotonic(), 0))[0], f"no end in {PATIENCE_S} s"
+        parts.append(os.read(pipe.fileno(), 65536))
+    return b"".join(parts)
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:

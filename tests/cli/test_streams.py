@@ -12,7 +12,19 @@ import time
 from pathlib import Path
 
 import pytest
-from cli_support import COMMAND, LOST, PATIENCE_S, REFUSED, RING, one_line, run, start, wait_for, wait_until_read
+from cli_support import (
+    COMMAND,
+    LOST,
+    PATIENCE_S,
+    REFUSED,
+    RING,
+    one_line,
+    rest_of,
+    run,
+    start,
+    wait_for,
+    wait_until_read,
+)
 
 from pcapstall.capture import source
 from pcapstall.capture.interrupting import interrupting
@@ -94,20 +106,14 @@ class TestSignals:
         process.stdin.write(data)
         wait_until_read(process)
 
-    def twice(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-        process.send_signal(number)
-        time.sleep(0.2)  # two at once would be one
-        process.send_signal(number)
-
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_ctrl_c_reports_what_was_read(self, number: signal.Signals) -> None:
+    @pytest.mark.parametrize("numbers", [(signal.SIGINT, signal.SIGTERM), (signal.SIGTERM, signal.SIGINT)])
+    def test_ctrl_c_reports_what_was_read(self, numbers: tuple[signal.Signals, ...]) -> None:
         """The writer is still there and silent; twice, so that nobody waits for what it may still flush."""
         process = start("report", "-", "-f", "json")
         self.write(process, DATA)
-        self.twice(process, number)
-        # Not communicate(), which would close standard input first.
-        assert process.stdout is not None
-        written = process.stdout.read()
+        for number in numbers:  # two of one kind may be one to the program
+            process.send_signal(number)
+        written = rest_of(process.stdout)
         assert process.wait(PATIENCE_S) == 0
         assert flows(written) == 4
         process.communicate(timeout=PATIENCE_S)
@@ -127,9 +133,8 @@ class TestSignals:
         process = start("report", "-", "-f", "json")
         self.write(process, DATA)
         process.send_signal(signal.SIGINT)
-        assert process.stdout is not None
         begun = time.monotonic()
-        written = process.stdout.read()
+        written = rest_of(process.stdout)
         assert process.wait(PATIENCE_S) == 0
         assert time.monotonic() - begun < source.GRACE_S + 5
         assert flows(written) == 4
@@ -167,8 +172,7 @@ class TestSignals:
         process = start("report", "-", "-f", "json")
         self.write(process, DATA[:9000])
         process.send_signal(signal.SIGINT)
-        assert process.stdout is not None
-        written = json.loads(process.stdout.read())
+        written = json.loads(rest_of(process.stdout))
         assert process.wait(PATIENCE_S) == 0
         (said,) = written["captures"][0]["warnings"]
         assert "reading was stopped within this record" in said
@@ -187,9 +191,8 @@ class TestSignals:
 
         wait_for(listens, "it takes signals")
         self.write(process, DATA[:sent])
-        self.twice(process, number)
-        assert process.stderr is not None
-        said = process.stderr.read()
+        process.send_signal(number)
+        said = rest_of(process.stderr)
         assert process.wait(PATIENCE_S) == 130
         assert said.startswith(b"pcapstall: -: ")
         assert b"\npcapstall: ended by %s: " % name in said
@@ -255,7 +258,7 @@ class TestOutputs:
         assert process.stderr is not None
         assert process.stdout.readline().startswith(b'{"schema": 1')
         process.stdout.close()
-        assert process.stderr.read() == b""
+        assert rest_of(process.stderr) == b""
         assert process.wait(PATIENCE_S) == 0
         process.stderr.close()
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from cli_support import PATIENCE_S, one_line, run, start
+from cli_support import PATIENCE_S, one_line, rest_of, run, start
 from watch_support import HEADER, MS, SECOND, START_NS, Listening, capture, feed, flow, stamped
 
 from pcapstall.pipeline.watch_clock import BLOCK_NS, LATE_MAX_NS, LEARNED_NS, SURE, CaptureClock
@@ -95,13 +95,10 @@ class TestCommand:
         assert (stalled["event"], stalled["stalled"], stalled["intervals_ns"]["ack_ch"]) == ("stalled", "ack_ch", None)
         assert stalled["tls_outcome"] is None
         process.send_signal(number)
-        time.sleep(0.2)  # two at once would be one
-        process.send_signal(number)
-        ended, end = map(json.loads, process.stdout.read().splitlines())
+        ended, end = map(json.loads, rest_of(process.stdout).splitlines())
         assert (ended["event"], ended["client"]) == ("ended", stalled["client"])
         assert (end["event"], end["flows_opened"], end["stalled"], end["packets"]) == ("end", 1, 1, 3)
-        assert process.stderr is not None
-        assert one_line(process.stderr.read()) == "pcapstall: --fail-if stalled: stalled is 1"
+        assert one_line(rest_of(process.stderr)) == "pcapstall: --fail-if stalled: stalled is 1"
         assert process.wait(PATIENCE_S) == 1
         process.communicate(timeout=PATIENCE_S)
 
@@ -112,10 +109,10 @@ class TestCommand:
         assert b"stalled  ack_ch >" in process.stdout.readline()
         process.stdout.close()
         process.stdin.write(b"".join(stamped(now_ns + SECOND, record) for _, record in flow(2, missing=7)))
-        assert process.stderr is not None
-        assert process.stderr.read() == b""
+        assert rest_of(process.stderr) == b""
         assert process.wait(PATIENCE_S) == 0
         process.stdin.close()
+        assert process.stderr is not None
         process.stderr.close()
 
     def test_files_and_filters(self, tmp_path: Path) -> None:
