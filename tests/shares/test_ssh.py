@@ -59,7 +59,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Server"]:
         until = time.monotonic() + MAX_S
         while b"Server listening" not in (said := (folder / "log").read_bytes()):
             if process.poll() is not None:
-                pytest.skip(f"sshd does not start: {said.decode().strip()}")
+                pytest.fail(f"sshd does not start: {said.decode().strip()}")
             assert time.monotonic() < until
             time.sleep(0.01)
         ring = folder / "ring"
