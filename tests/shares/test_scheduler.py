@@ -20,7 +20,11 @@ from shares_support import CAPTURES, in_session
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'pcapstall[dask]'")
 
 CAPTURE = str(CAPTURES / "stalled-client-hello" / "capture.pcap")
-PATIENCE = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
+_CONNECT = "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT"
+SHORT = {_CONNECT: "1s"}
+"""Where it is silence that ends the program."""
+PATIENCE = {_CONNECT: "30s"}
+"""Anywhere else, for machines that are slow to answer."""
 MAX_S = 60
 """For what takes three seconds on a machine with nothing else to do."""
 
@@ -127,7 +131,7 @@ def test_one_that_cannot_be_reached() -> None:
             one.setblocking(False)
             one.connect_ex(server.getsockname())
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        assert said(start("--scheduler", address)) == (
+        assert said(start("--scheduler", address, settings=SHORT)) == (
             f"nothing answers at {address} within 1 s: is the address right, and is there a firewall between?"
         )
 
@@ -145,7 +149,7 @@ def test_one_that_is_none(answer: bytes) -> None:
 
         thread = threading.Thread(target=serve)
         thread.start()
-        told = said(start("--scheduler", address))
+        told = said(start("--scheduler", address, settings=SHORT))
         server.shutdown(socket.SHUT_RDWR)
         thread.join()
     assert told.startswith(f"no Dask scheduler answers at {address}")
@@ -201,7 +205,7 @@ def test_one_without_workers(tmp_path: Path) -> None:
 def test_one_with_a_worker_that_is_stopped(tmp_path: Path) -> None:
     stop = "held = next(iter(local.workers.values())).pid; os.kill(held, 19)"
     with scheduler(tmp_path, stop, after="os.kill(held, 9)", processes=True) as at:
-        told = said(start("--scheduler", at.address))
+        told = said(start("--scheduler", at.address, settings=SHORT))
         at.tell()
     assert told == (
         f"not all workers of the Dask cluster at {at.address} answered within 1 s: end those that do not (its page"
@@ -211,7 +215,7 @@ def test_one_with_a_worker_that_is_stopped(tmp_path: Path) -> None:
 
 def test_one_that_loses_all_workers_in_the_middle(tmp_path: Path) -> None:
     with scheduler(tmp_path, after="local.scale(0)") as at:
-        process = start("--scheduler", at.address)
+        process = start("--scheduler", at.address, settings=SHORT)
         wait_until(at.flag.exists)
         at.tell()
         told = said(process)
@@ -233,7 +237,7 @@ def test_one_that_loses_all_workers_in_the_middle(tmp_path: Path) -> None:
 )
 def test_one_that_is_gone_in_the_middle(tmp_path: Path, number: signal.Signals, so: str) -> None:
     with scheduler(tmp_path) as at:
-        process = start("--scheduler", at.address)
+        process = start("--scheduler", at.address, settings=SHORT)
         wait_until(at.flag.exists)
         at.process.send_signal(number)
         assert said(process) == so.format(at.address)
@@ -289,8 +293,8 @@ cluster.follow_and_tell = held
         began = time.monotonic()
         os.killpg(process.pid, number)
         assert said(process, code=130) == f"ended by {name}: nothing was written"
-        assert time.monotonic() - began < 4, "one second, where nobody else wants the machine"
-        assert self.left(tmp_path, process) == []
+        assert time.monotonic() - began < 20, "one second, where nobody else wants the machine"
+        wait_until(lambda: self.left(tmp_path, process) == [])
 
     def test_ctrl_c_while_it_starts(self, tmp_path: Path) -> None:
         process = subprocess.Popen(
@@ -301,7 +305,7 @@ cluster.follow_and_tell = held
         wait_until(lambda: len(in_session(process.pid)) >= 2)
         os.killpg(process.pid, signal.SIGINT)
         assert said(process, code=130) == "ended by Ctrl-C: nothing was written"
-        assert self.left(tmp_path, process) == []
+        wait_until(lambda: self.left(tmp_path, process) == [])
 
     def test_it_ends_with_a_program_that_is_killed(self, tmp_path: Path) -> None:
         process = self.started(tmp_path)

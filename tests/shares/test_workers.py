@@ -587,5 +587,5 @@ def test_nobody_waits_for_memory_that_is_given_back() -> None:
     assert not forked.has_ended()
     said.close()
     forked.close()
-    assert time.monotonic() - began_s < 8
+    assert time.monotonic() - began_s < 30
     assert not Path(f"/proc/{forked._pid}").exists()
