@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TextIO
 
-from pcapstall.capture.source import Stop
+from pcapstall.capture.source import GRACE_S, Stop
 
 PATIENCE_S: Final = 1.0
 """So long a reader may take before it is told of."""
@@ -29,7 +29,7 @@ class Lines:
         self._held = held
         self._has_told = False
         self.waited_s = 0.0
-        """How long all lines waited for their reader."""
+        """How long lines waited for their reader, in waits that are worth telling: of `PATIENCE_S` or more."""
         try:
             self._fd = out.fileno()
         except io.UnsupportedOperation:
@@ -39,7 +39,10 @@ class Lines:
             self._poll.register(self._fd, select.POLLOUT)
 
     def write(self, line: str) -> None:
-        """Write ``line`` and its end. KeyboardInterrupt when the end is asked for twice while nobody reads."""
+        """Write ``line`` and its end. KeyboardInterrupt when the end is asked for and nobody reads.
+
+        Asked once, the reader has `GRACE_S` to go on.
+        """
         if self._fd < 0:
             self._out.write(f"{line}\n")
             self._out.flush()
@@ -52,16 +55,16 @@ class Lines:
             left = left[os.write(self._fd, left[:_PIECE]) :]
 
     def _wait(self) -> None:
+        stop = self._stop
         began_s = time.monotonic()
-        before_s = self.waited_s
-        while True:
-            ready = self._poll.poll(_LOOK_MS)
-            waited_s = time.monotonic() - began_s
-            self.waited_s = before_s + waited_s
-            if ready:
-                return
-            if waited_s >= PATIENCE_S and not self._has_told:
+        while not self._poll.poll(_LOOK_MS):
+            now_s = time.monotonic()
+            if now_s - began_s >= PATIENCE_S and not self._has_told:
                 self._has_told = True
                 self._held()
-            if self._stop.count > 1:
-                raise KeyboardInterrupt(self._stop.by)
+            # Who stops a service sends one signal, and then kills it.
+            if stop.count > 1 or (stop.count and now_s - max(began_s, stop.since_s) >= GRACE_S):
+                raise KeyboardInterrupt(stop.by)
+        waited_s = time.monotonic() - began_s
+        if waited_s >= PATIENCE_S:
+            self.waited_s += waited_s

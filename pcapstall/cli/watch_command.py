@@ -10,7 +10,7 @@ import click
 from pcapstall.capture.source import can_be_read_again
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.inputs import check_inputs
-from pcapstall.cli.lines import PATIENCE_S, Lines
+from pcapstall.cli.lines import Lines
 from pcapstall.cli.main import OK
 from pcapstall.cli.reading import end_if_stopped, exit_code, how_to_read
 from pcapstall.cli.stages import stages
@@ -82,7 +82,7 @@ def command(
             lines.write(line_of(told, wanted))
 
         found.append(watch(captures, how, tell, keep=keep, every_ns=every_ns, stop=stop))
-        if lines.waited_s >= PATIENCE_S:
+        if lines.waited_s:
             _held_up(captures, f"nothing was read for {lines.waited_s:.1f} s in all")
     for watched in found:
         if not watched.captures:
