@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 
 from pcapstall.cli import debugging, destination
+from pcapstall.cli.sigterm import sigterm_interrupts
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import PcapstallError, UsageError
 
@@ -80,7 +81,10 @@ class LazyGroup(click.Group):
             from pcapstall.cli.wrong_usage import no_such_command
 
             raise UsageError(no_such_command(args, COMMANDS))
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        if not ctx.resilient_parsing:
+            ctx.with_resource(sigterm_interrupts())  # the modules are there, and whatever follows is the command's
+        return found
 
 
 def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:

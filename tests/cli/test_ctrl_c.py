@@ -16,7 +16,7 @@ from cli_support import CAPTURES, LOST, PATIENCE_S, wait_for
 from pcapstall.cli import compare_command, destination, diff_command, reading, report_command, summary_command
 from pcapstall.cli.main import main
 from pcapstall.pipeline import logs, straces, timeline
-from pcapstall.report import to_table
+from pcapstall.report import explanation, to_table
 
 STALLED = CAPTURES / "stalled-client-hello"
 CAPTURE = str(STALLED / "capture.pcap")
@@ -150,6 +150,26 @@ def test_after_the_reading_it_says_what_there_is(
     assert main(["report", CAPTURE, "-f", "json", *(["-o", str(named)] if to_file else [])]) == 130
     assert capsys.readouterr().err == said
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "arguments"),
+    [
+        (report_command, "check_inputs", ["report", CAPTURE]),
+        (report_command, "select", ["report", CAPTURE]),
+        (explanation, "explanation_of", ["report", CAPTURE, "--explain", "1"]),
+        (summary_command, "tallies_by", ["summary", CAPTURE]),
+        (diff_command, "compare_reports", ["diff", CAPTURE, CAPTURE]),
+    ],
+)
+def test_sigterm_while_it_is_made_is_told(
+    command: Any, name: str, arguments: list[str], capsys: Output, at_call: Callable[..., list[int]]
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    at_call(command, name, 1, signal.SIGTERM)
+    assert main(arguments) == 130
+    assert capsys.readouterr().err == NOTHING.replace("Ctrl-C", "SIGTERM")
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 @pytest.mark.parametrize(("to_file", "left"), [(False, NOTHING), (True, NOTHING)])
