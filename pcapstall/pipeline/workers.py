@@ -47,8 +47,12 @@ class Workers:
         """By index."""
         self._unstarted: dict[int, Failure] = {}
         """Likewise, why not."""
-        for index in range(1, wanted.shares):
-            self._start(index)
+        try:
+            for index in range(1, wanted.shares):
+                self._start(index)
+        except BaseException:  # Ctrl-C between two of them
+            self.close()
+            raise
 
     def gate(self) -> Gate:
         """For the captures that this process reads."""
@@ -163,8 +167,12 @@ class Reading:
         self._stop = stop
         self._workers = Workers(paths, sizes, wanted)
         stop.gate = self._workers.gate()
-        self.captures = open_captures(list(paths), stop)
-        """What this process reads."""
+        try:
+            self.captures = open_captures(list(paths), stop)
+            """What this process reads."""
+        except BaseException:
+            self._workers.close()
+            raise
 
     def __enter__(self) -> Self:
         return self

@@ -16,6 +16,7 @@ from shares_support import PACKETS, children, cut_after, report, told
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
 from pcapstall.cli.terminal import ctrl_c_stops
+from pcapstall.core.errors import InputError
 from pcapstall.pipeline import Analysis, Options, analyse, forked, workers
 from pcapstall.pipeline.forked import Failure, Forked, ShareHeld, ShareRedone, WorkerFault
 from pcapstall.pipeline.paper import Paper
@@ -570,6 +571,40 @@ main()
             )  # fmt: skip
         assert ended.stderr == "pcapstall: --jobs 2: one process did it, for a pipe is read by one process\n"
         assert ended.returncode == 0
+
+
+class TestAStartThatFails:
+    """Whatever it is, no worker is left that was started before."""
+
+    @pytest.fixture(autouse=True)
+    def busy(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(workers, "_work", lambda *_: time.sleep(60))
+
+    def test_ctrl_c_between_two_of_them(self, traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        started: list[str] = []
+
+        def interrupted(name: str, work: Callable[[Paper], None]) -> Forked | Failure:
+            if started:
+                raise KeyboardInterrupt
+            started.append(name)
+            return forked.start(name, work)
+
+        before = children()
+        monkeypatch.setattr(workers, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            report(traffic, jobs=3)
+        assert started == ["share 1"]
+        assert children() <= before
+
+    def test_the_captures_cannot_be_opened(self, traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def gone(paths: list[str], _stop: Stop) -> Captures:
+            raise InputError(paths[0], "there is no such file")
+
+        before = children()
+        monkeypatch.setattr(workers, "open_captures", gone)
+        with pytest.raises(InputError):
+            report(traffic, jobs=3)
+        assert children() <= before
 
 
 def test_nobody_waits_for_memory_that_is_given_back() -> None:
