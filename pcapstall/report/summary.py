@@ -19,6 +19,7 @@ from pcapstall.report.percentiles import RANKS, SummaryRow, outcome_counts, rank
 from pcapstall.report.render import parse_page_format
 from pcapstall.report.to_csv import cell as csv_cell
 
+_OPEN: Final = "open"
 NO_KEY: Final = "(none)"
 """The group of flows without a server name."""
 _PLURALS: Final = {"server": "servers", "client": "clients", "sni": "server names"}
@@ -72,7 +73,7 @@ def spreads(rows: Sequence[SummaryRow], by: str) -> Grid:
         GridColumn("interval"),
         GridColumn("n", right=True),
         *(GridColumn(name, right=True, keep=_SPREAD_KEEP[name]) for name in RANKS),
-        GridColumn("open", "those that were not seen to end", right=True, keep=1),
+        GridColumn(_OPEN, "those that were not seen to end", right=True, keep=1),
         GridColumn("open max", right=True, keep=3),
     ]
     found = [(row, name) for row in rows for name in INTERVALS if _says_something(row, name)]
@@ -121,9 +122,11 @@ def _outcomes(row: SummaryRow) -> str:
     return ", ".join(f"{name} {count}" for name, count in outcomes.items())
 
 
-def _unit(rows: Sequence[SummaryRow]) -> str:
+def _unit(rows: Sequence[SummaryRow], shown: Grid) -> str:
+    """What the numbers of ``shown``, the percentiles of ``rows``, mean."""
     names = [name for name in INTERVALS if any(_says_something(row, name) for row in rows)]
-    said = "Times in ms, nearest-rank percentiles of intervals seen to end; open counts the others."
+    counted = f"; {_OPEN} counts the others." if any(column.name == _OPEN for column in shown.columns) else "."
+    said = f"Times in ms, nearest-rank percentiles of intervals seen to end{counted}"
     if names:
         said = f"{said} {'; '.join(f'{name}: {LEGENDS[name]}' for name in names)}."
     return f"{said} {left_out}" if (left_out := _untrusted(rows)) else said
@@ -155,12 +158,12 @@ def _table(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Itera
     if grid.rows:
         yield ""
         yield from to_table.drawn_lines(grid, options)
-        said = " ".join([_unit(rows), *to_table.no_room(grid)])
+        said = " ".join([_unit(rows, grid), *to_table.no_room(grid)])
         yield from to_table.wrap(said, options.width or to_table.LEGEND_WIDTH, "  ")
 
 
 def _markup(rows: Sequence[SummaryRow], by: str, markup: Markup) -> Iterator[str]:
-    return grid_lines(headline(rows, by), _grids(rows, by), _unit(rows), markup)
+    return grid_lines(headline(rows, by), _grids(rows, by), _unit(rows, spreads(rows, by)), markup)
 
 
 def _html(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterator[str]:
@@ -168,7 +171,7 @@ def _html(rows: Sequence[SummaryRow], by: str, options: RenderOptions) -> Iterat
     yield f"<h1>{page.escape(headline(rows, by))}</h1>"
     for grid in _grids(rows, by):
         yield from page.table_lines(grid, set(), sortable=True)
-    yield f'<p class="dim">{page.escape(_unit(rows))}</p>'
+    yield f'<p class="dim">{page.escape(_unit(rows, spreads(rows, by)))}</p>'
     yield from page.page_end()
 
 

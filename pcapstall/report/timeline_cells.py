@@ -59,9 +59,15 @@ def _remarks(timeline: Timeline, row: TimelineRow, places: Places) -> str:
     return " ".join(filter(None, ("; ".join(said), f"[{place}]" if place else "")))
 
 
-def legend(timeline: Timeline, lost: str = "lost:") -> str:
-    """What the marks and times mean; ``lost`` begins what is said of packets that did not arrive."""
-    said = [f"Times are UTC by the capture's clock; since {timeline.zero} ({format_utc(timeline.zero_ns)}), in ms."]
+def legend(timeline: Timeline, lost: str = "lost:", of_day: bool = True) -> str:
+    """What the marks and times mean; ``lost`` begins what is said of packets that did not arrive.
+
+    ``of_day`` says whether the time of day of each row is shown.
+    """
+    zero = f"since {timeline.zero} ({format_utc(timeline.zero_ns)}"
+    said = [f"Times are UTC by the capture's clock; {zero}), in ms."]
+    if not of_day:
+        said = [f"Times are {zero} by the capture's clock), in ms."]
     if any(row.evidence for row in timeline.rows):
         said.append(f"{RESTS}: the verdict rests on it.")
     if any(row.unsure for row in timeline.rows):

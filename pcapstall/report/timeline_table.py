@@ -47,7 +47,8 @@ def table_lines(timeline: Timeline, options: RenderOptions) -> Iterator[str]:
         yield from _picture(timeline, options, width)
     else:
         yield from _table(timeline, options, width)
-    said = legend(timeline, f"{'x' if options.plain else '×'}: lost,") if options.picture else legend(timeline)
+    lost = f"{'x' if options.plain else '×'}: lost," if options.picture else "lost:"
+    said = legend(timeline, lost, of_day=not options.picture and width >= _NARROW)
     yield from (paint(line, DIM, options) for line in wrap(printable(said), width, "  "))
     lines = untimed(timeline)
     if lines:

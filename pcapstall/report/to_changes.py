@@ -23,6 +23,7 @@ from pcapstall.report.untrusted import printable
 
 FORMATS: Final = ("table", "markdown", "jira", "json")
 
+_NOT_ENDED: Final = "not ended"
 _MARKUPS: Final = {"markdown": to_markdown.MARKUP, "jira": to_jira.MARKUP}
 
 
@@ -131,7 +132,7 @@ def _interval_rows(interval: IntervalChange) -> Iterator[list[str]]:
             times = _times(earlier, later)
         yield ["", rank, milliseconds(earlier, digits), milliseconds(later, digits), change, times]
     if interval.open_before or interval.open_after:
-        yield ["", "not ended", str(interval.open_before), str(interval.open_after), ABSENT, ABSENT]
+        yield ["", _NOT_ENDED, str(interval.open_before), str(interval.open_after), ABSENT, ABSENT]
 
 
 def _ranks(sides: Sequence[IntervalSummary | None]) -> list[str]:
@@ -172,7 +173,9 @@ def _grids(changes: Changes) -> list[Grid]:
 
 def _legend(changes: Changes) -> str:
     names = [f"{interval.name}: {LEGENDS[interval.name]}" for interval in _shown(changes)]
-    said = "Times in ms, nearest-rank percentiles of intervals seen to end; not ended counts the others."
+    said = "Times in ms, nearest-rank percentiles of intervals seen to end"
+    unended = any(interval.open_before or interval.open_after for interval in _shown(changes))
+    said += f"; {_NOT_ENDED} counts the others." if unended else "."
     return f"{said} {'; '.join(names)}." if names else said
 
 

@@ -141,7 +141,7 @@ def test_it_stands_in_place_of_the_table(capsys: pytest.CaptureFixture[str]) -> 
     shown = capsys.readouterr().out
     assert "─ ClientHello [148] ─" in shown
     assert "Remarks" not in shown
-    assert "Times are UTC by the capture's clock" in shown
+    assert "Times are since the SYN (2026-11-30 07:24:11.444089 UTC by the capture's clock), in ms." in shown
 
 
 @pytest.mark.parametrize("width", [60, 80])

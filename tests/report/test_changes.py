@@ -77,6 +77,12 @@ def test_a_stall_without_a_name_is_where_the_only_name_of_its_server_is():
     assert (stall.where, stall.kind) == (nameless.server, "gone"), "two names: nobody knows which"
 
 
+@pytest.mark.parametrize("wanted", ["table", "markdown", "jira"])
+def test_what_was_not_seen_to_end_is_explained_where_it_is_counted(wanted):
+    assert "; not ended counts the others." in rendered(wanted)
+    assert "of intervals seen to end. " in " ".join(rendered(wanted, changes(healthy(3), healthy(4))).split())
+
+
 def test_flows_are_not_matched_across_time():
     """The same client port is another connection."""
     (stall,) = changes([silent_client()], [silent_client()._replace(client="10.9.9.9:1")]).stalls

@@ -98,3 +98,16 @@ def test_outcomes_that_have_no_room_get_lines_of_their_own():
 
 def test_a_style_is_drawn():
     assert "┌" in rendered("table:simple_outline")
+
+
+@pytest.mark.parametrize("wanted", ["table", "markdown", "jira", "html"])
+def test_what_was_not_seen_to_end_is_explained_where_it_is_counted(wanted):
+    assert "; open counts the others." in rendered(wanted)
+    assert "of intervals seen to end. " in rendered(wanted, flows=healthy(3))
+
+
+def test_a_column_that_has_no_room_is_not_explained():
+    text = " ".join(rendered("table", width=48).split())
+    assert "No room for" in text
+    assert "open" in text.partition("No room for")[2]
+    assert "counts the others" not in text

@@ -167,6 +167,22 @@ class TestStory:
         golden(f"lab.{name}.txt", timeline(capsys, *words, "--flow", "stalled"))
 
 
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ("60", "Times are since the SYN (2026-11-30 07:24:11.444089 UTC by the capture's clock), in ms."),
+        ("100", "Times are UTC by the capture's clock; since the SYN (2026-11-30 07:24:11.444089 UTC), in ms."),
+    ],
+)
+def test_the_time_of_day_is_explained_where_it_is_shown(
+    columns: str, said: str, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    shown = timeline(capsys, CAPTURE, "--flow", "6")
+    assert said in " ".join(shown.split())
+    assert (" Time " in shown) == (columns == "100")
+
+
 class TestWhatIsAskedFor:
     @pytest.mark.parametrize(
         "selector",
