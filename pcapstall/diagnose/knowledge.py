@@ -21,7 +21,7 @@ from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.pairs import Pair, Pairs
 from pcapstall.flows.flow import COPY, Flow
-from pcapstall.flows.roles import is_v4
+from pcapstall.flows.roles import client_and_server, is_v4
 from pcapstall.wire.segment import RST, SYN
 from pcapstall.wire.tls_reader import NEVER
 
@@ -83,11 +83,7 @@ class Knowledge:
             if not is_v4(flow):
                 add_connection(self.connections, client_key(flow), connected, flow.syn_ns, flow.ack_ns, speaks_tls)
             else:
-                client: i64 = flow.source
-                server: i64 = flow.destination
-                if not flow.opener_is_client:
-                    client = flow.destination
-                    server = flow.source
+                client, server = client_and_server(flow)
                 add_v4_connection(self.connections, client, server, connected, flow.syn_ns, flow.ack_ns, speaks_tls)
         if flow.first_note is not None and row >= 0:
             client_ttl, server_ttl = first_ttls(flow)

@@ -38,16 +38,8 @@ class Pair:
 
     def see_ttls(self, client_ttl: i64, server_ttl: i64) -> None:
         """Take in the TTLs of another flow; 0 for one that is not known."""
-        if client_ttl != 0:
-            if self.client_ttl == 0:
-                self.client_ttl = client_ttl
-            elif self.client_ttl != client_ttl:
-                self.client_ttl = -1
-        if server_ttl != 0:
-            if self.server_ttl == 0:
-                self.server_ttl = server_ttl
-            elif self.server_ttl != server_ttl:
-                self.server_ttl = -1
+        self.client_ttl = ttl_of_all(self.client_ttl, client_ttl)
+        self.server_ttl = ttl_of_all(self.server_ttl, server_ttl)
 
     def is_slow(self) -> bool:
         """Whether even the fastest handshake took longer than two processes of one host need."""
@@ -76,3 +68,12 @@ class Pair:
         if other.moment < self.moment:
             self.moment = other.moment
             self.file_index = other.file_index
+
+
+def ttl_of_all(known: i64, ttl: i64) -> i64:
+    """``known`` of one side's packets, and ``ttl`` of others: 0 while not known, -1 when they differ."""
+    if ttl == 0 or ttl == known:
+        return known
+    if known == 0:
+        return ttl
+    return -1

@@ -8,7 +8,7 @@ from typing import Final
 from librt.vecs import extend, vec
 from mypy_extensions import i64
 
-from pcapstall.diagnose.pair import Pair
+from pcapstall.diagnose.pair import Pair, ttl_of_all
 from pcapstall.wire.tls_reader import NEVER
 
 # The words of a row.
@@ -18,8 +18,10 @@ _SYNACK_ACK: Final = 2
 UNSHOWN: Final = 3
 _RETRIED_SYN_SYNACK: Final = 4
 _RETRIED_SYNACK_ACK: Final = 5
-_TTLS: Final = 6  # the client's, and that of the server: each plus 1, 16 bits apart
-_NO_TTLS: Final = 1 | (1 << 16)
+_TTLS: Final = 6  # the client's, and that of the server: each plus 1, `_TTL_BITS` apart
+_TTL_BITS: Final = 16
+_TTL: Final = (1 << 16) - 1
+_NO_TTLS: Final = 1 | (1 << _TTL_BITS)
 _FILE: Final = 7  # ``index << 1 | is_v6``
 _RECORD: Final = 8
 _WITHIN: Final = 9
@@ -68,10 +70,12 @@ class PairRows:
 
     def see_ttls(self, row: i64, client_ttl: i64, server_ttl: i64) -> None:
         """Take in the TTLs of another flow; 0 for one that is not known."""
-        pair = Pair()
-        self.load(row, pair)
-        pair.see_ttls(client_ttl, server_ttl)
-        self.store(row, pair)
+        rows = self._rows
+        at: i64 = row * WORDS + _TTLS
+        known: i64 = rows[at]
+        client_ttl = ttl_of_all((known & _TTL) - 1, client_ttl)
+        server_ttl = ttl_of_all((known >> _TTL_BITS) - 1, server_ttl)
+        rows[at] = (client_ttl + 1) | ((server_ttl + 1) << _TTL_BITS)
 
     def count_unshown(self, row: i64) -> None:
         """One more flow is not shown one by one."""
@@ -95,8 +99,8 @@ class PairRows:
         pair.unshown = rows[at + UNSHOWN]
         pair.retried_syn_synack_ns = rows[at + _RETRIED_SYN_SYNACK]
         pair.retried_synack_ack_ns = rows[at + _RETRIED_SYNACK_ACK]
-        pair.client_ttl = (rows[at + _TTLS] & 0xFFFF) - 1
-        pair.server_ttl = (rows[at + _TTLS] >> 16) - 1
+        pair.client_ttl = (rows[at + _TTLS] & _TTL) - 1
+        pair.server_ttl = (rows[at + _TTLS] >> _TTL_BITS) - 1
         pair.file_index = rows[at + _FILE] >> 1
         pair.moment = (rows[at + _RECORD], rows[at + _WITHIN])
 
@@ -109,7 +113,7 @@ class PairRows:
         rows[at + UNSHOWN] = pair.unshown
         rows[at + _RETRIED_SYN_SYNACK] = pair.retried_syn_synack_ns
         rows[at + _RETRIED_SYNACK_ACK] = pair.retried_synack_ack_ns
-        rows[at + _TTLS] = (pair.client_ttl + 1) | ((pair.server_ttl + 1) << 16)
+        rows[at + _TTLS] = (pair.client_ttl + 1) | ((pair.server_ttl + 1) << _TTL_BITS)
         rows[at + _FILE] = (pair.file_index << 1) | (rows[at + _FILE] & 1)
         rows[at + _RECORD] = pair.moment[0]
         rows[at + _WITHIN] = pair.moment[1]

@@ -16,7 +16,7 @@ from pcapstall.core.words import U32, u32_be
 from pcapstall.diagnose.pair import Pair as Pair
 from pcapstall.diagnose.pair_rows import HOSTS, UNSHOWN, WORDS, PairRows
 from pcapstall.flows.flow import Flow
-from pcapstall.flows.roles import is_v4
+from pcapstall.flows.roles import client_and_server, is_v4
 
 _V4_HOSTS_LEN: Final = 8
 _V6_HOSTS_LEN: Final = 32
@@ -272,11 +272,7 @@ def _is_one_v4_host(client: i64, server: i64) -> bool:
 
 def _v4_hosts_of(flow: Flow) -> i64:
     """The addresses of client and server as they stand before each other."""
-    client: i64 = flow.source
-    server: i64 = flow.destination
-    if not flow.opener_is_client:
-        client = flow.destination
-        server = flow.source
+    client, server = client_and_server(flow)
     return ((((client >> 16) ^ _SIGN) - _SIGN) << 32) | (server >> 16)
 
 

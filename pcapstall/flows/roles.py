@@ -15,6 +15,13 @@ def is_v4(flow: Flow) -> bool:
     return NOWHERE < flow.source < V6_ENDPOINT
 
 
+def client_and_server(flow: Flow) -> tuple[i64, i64]:
+    """Their endpoints as numbers (wire.segment)."""
+    if flow.opener_is_client:
+        return flow.source, flow.destination
+    return flow.destination, flow.source
+
+
 def hello_sender(flow: Flow) -> HalfFlow:
     """The TLS client."""
     if flow.client_hello_first_ref == 0:

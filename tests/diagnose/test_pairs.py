@@ -158,6 +158,20 @@ def test_what_is_fetched_is_what_is_met(seen: list[Seen], asked: list[Flow]) -> 
     check(pairs, model)
 
 
+@pytest.mark.parametrize(
+    ("seen", "ttl"),
+    [([], 0), ([0], 0), ([64], 64), ([0, 64, 0, 64], 64), ([64, 63], -1), ([64, 63, 64], -1), ([64, 63, 0], -1)],
+)
+def test_a_ttl_is_that_of_all(seen: list[int], ttl: int) -> None:
+    """And one side's is none of the other's."""
+    pairs = Pairs()
+    row = pairs.meet(Flow(V4[0] + V4[1] + b"\x9c\x40\x01\xbb", 1, 0, 1), 1, (0, 0))
+    for one in seen:
+        pairs.see_ttls(row, one, 255)
+    pair = pairs.pair(row)
+    assert (pair.client_ttl, pair.server_ttl) == (ttl, 255 if seen else 0)
+
+
 @pytest.mark.parametrize("with_v6", [False, True], ids=["IPv4", "IPv4 and IPv6"])
 def test_many_are_told_to_another_process(with_v6: bool) -> None:
     """First so few that they fit the places there are at first: where no more are made, more than these are never
