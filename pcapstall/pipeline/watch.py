@@ -58,7 +58,7 @@ def watch(
     every_ns: int = 0,
     stop: Stop | None = None,
 ) -> Watched:
-    """Tell what happens to the flows of ``captures``, then how things stood at the end.
+    """Tell what happens to the flows of ``captures``, then how things stood at the end, unless none could be read.
 
     ``keep`` says which rows are told, ``every_ns`` how often it is told how things stand (0: at the end only).
     ``stop`` thrown, or Ctrl-C, ends it. Files that cannot be read are in `Watched.unreadable`.
@@ -123,7 +123,8 @@ class _Watcher(Listener):
         if latest_ns:
             self._advance(latest_ns, sweep=True)
         self._table.finish()
-        self._tell(self.stand("end"))
+        if cursor.infos() or not cursor.failed:
+            self._tell(self.stand("end"))
 
     def dns(self, datagram: UdpDatagram, ns: int, ref: int) -> None:
         """A DNS message."""

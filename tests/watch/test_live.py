@@ -142,7 +142,7 @@ class TestCommand:
 
     def test_no_capture(self) -> None:
         ended = run("watch", "-", given=b"")
-        assert ended.returncode == 3
+        assert (ended.returncode, ended.stdout) == (3, b"")
         assert one_line(ended.stderr).startswith("pcapstall: -: is empty")
 
 
