@@ -71,6 +71,11 @@ def test_the_order_stays_while_many_come_and_go() -> None:
     stay = [flow for flow in flows if flow is not NOBODY]
     assert places.in_order() == stay
     assert all(is_found(places, flow.key) is flow for flow in stay)
+    # After all the moving up each still knows where it is.
+    for flow in stay[::2]:
+        places.remove(flow)
+    assert places.in_order() == stay[1::2]
+    assert len(places) == len(stay[1::2])
 
 
 def test_who_is_gone_may_be_taken_out_again() -> None:
@@ -80,6 +85,18 @@ def test_who_is_gone_may_be_taken_out_again() -> None:
     places.remove(flow)
     places.remove(flow)
     assert len(places) == 0
+
+
+def test_who_is_gone_holds_none_of_those_that_stay() -> None:
+    places = one_place()
+    flows = [Flow(key, number, 0, 0) for number, key in enumerate(KEYS[:3])]
+    for flow in flows:
+        places.add(flow, segment_of(flow.key))
+    assert [flow.beside for flow in flows] == [None, *flows[:2]]
+    for flow in (flows[1], flows[2]):
+        places.remove(flow)
+        assert flow.beside is None
+    assert is_found(places, KEYS[0]) is flows[0]
 
 
 def crowd(keys: list[bytes]) -> int:
