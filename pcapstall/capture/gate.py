@@ -36,18 +36,12 @@ class Board:
         self.sizes = sizes
         """Bytes of each file that are read: one that grows must be as long for all."""
         self.slots = memoryview(mmap.mmap(-1, _SLOT_LEN * (_FIRST_AT + 2 * count))).cast("q")
-        """All of it, for what is done so often that a call counts."""
+        """All of it; read and written without a call, since that is done for every chunk."""
 
     def restart(self, index: int) -> None:
         """It begins anew."""
-        self[self.asked_at(index)] = 0
-        self[_FIRST_AT + self.count + index] = _READS
-
-    def __getitem__(self, slot: int) -> int:
-        return self.slots[slot]
-
-    def __setitem__(self, slot: int, value: int) -> None:
-        self.slots[slot] = value
+        self.slots[self.asked_at(index)] = 0
+        self.slots[_FIRST_AT + self.count + index] = _READS
 
     def asked_at(self, index: int) -> int:
         """The slot in which process ``index`` counts the chunks that it asks for."""
@@ -55,23 +49,23 @@ class Board:
 
     def asked(self, index: int) -> int:
         """How many chunks it asked for."""
-        return self[self.asked_at(index)]
+        return self.slots[self.asked_at(index)]
 
     def is_waiting(self, index: int) -> bool:
         """Whether it waits, and has not read the last chunk that it asked for."""
-        return self[_FIRST_AT + self.count + index] == _WAITS
+        return self.slots[_FIRST_AT + self.count + index] == _WAITS
 
     def note_waiting(self, index: int, waits: bool) -> None:
         """It begins to wait or goes on."""
-        self[_FIRST_AT + self.count + index] = _WAITS if waits else _READS
+        self.slots[_FIRST_AT + self.count + index] = _WAITS if waits else _READS
 
     def is_done(self, index: int) -> bool:
         """Whether it asks for nothing any more."""
-        return self[_FIRST_AT + self.count + index] == _DONE
+        return self.slots[_FIRST_AT + self.count + index] == _DONE
 
     def note_done(self, index: int) -> None:
         """It has read everything."""
-        self[_FIRST_AT + self.count + index] = _DONE
+        self.slots[_FIRST_AT + self.count + index] = _DONE
 
 
 class Gate:
@@ -114,19 +108,19 @@ class Gate:
             raise KeyboardInterrupt(stop.by)
         if stop.count and not self._index:
             self._decide(stop)
-        while board[_ORDER_AT] == _PAUSE:
+        while board.slots[_ORDER_AT] == _PAUSE:
             board.note_waiting(self._index, True)
             self._is_over(0)
             time.sleep(_NAP_S)
         board.note_waiting(self._index, False)
-        return board[_ORDER_AT] == _GO_ON and self._asked > board[_LIMIT_AT]
+        return board.slots[_ORDER_AT] == _GO_ON and self._asked > board.slots[_LIMIT_AT]
 
     def _decide(self, stop: "Stop") -> None:
         """Let all go on to where the first of them is now, and no further."""
         board = self._board
-        if board[_ORDER_AT] == _GO_ON:
+        if board.slots[_ORDER_AT] == _GO_ON:
             return
-        board[_ORDER_AT] = _PAUSE
+        board.slots[_ORDER_AT] = _PAUSE
         limit = self._asked - 1
         for other in range(1, board.count):
             while not board.is_waiting(other) and not self._is_over(other):
@@ -134,5 +128,5 @@ class Gate:
                     raise KeyboardInterrupt(stop.by)
                 time.sleep(_NAP_S)
             limit = max(limit, board.asked(other) - int(board.is_waiting(other)))
-        board[_LIMIT_AT] = limit
-        board[_ORDER_AT] = _GO_ON
+        board.slots[_LIMIT_AT] = limit
+        board.slots[_ORDER_AT] = _GO_ON
