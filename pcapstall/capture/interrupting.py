@@ -3,16 +3,10 @@
 Captures on this host ask before each chunk and need none of this. Who handles signals is not known here.
 """
 
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pcapstall.capture.source import Stop
-
-
-def signal_name(number: int) -> str:
-    """What a KeyboardInterrupt is to tell of the signal that asked for the end: nothing where that was Ctrl-C's."""
-    return "" if number == signal.SIGINT else signal.Signals(number).name
 
 
 @contextmanager

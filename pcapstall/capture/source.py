@@ -47,7 +47,7 @@ class Stop:
     def __init__(self) -> None:
         self.count = 0
         self.by = ""
-        """The signal that has thrown it last, where it was not Ctrl-C's; for KeyboardInterrupt to tell."""
+        """The signal that has thrown it last, where one did; for KeyboardInterrupt to tell."""
         self.since_s = 0.0
         self.when_silent: Callable[[], None] | None = None
         """Called by the reader itself, between two records, each time that nothing came for ``silent_s``."""

@@ -164,8 +164,8 @@ def _guarded(arguments: list[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except (KeyboardInterrupt, click.Abort) as interrupt:
-        # Python's own says nothing, others the name of another signal.
-        destination.say(f"ended by {str(interrupt) or 'Ctrl-C'}: {destination.what_there_is()}")
+        by = str(interrupt)  # the name of a signal; Python's own says nothing
+        destination.say(f"ended by {'Ctrl-C' if by in ('', 'SIGINT') else by}: {destination.what_there_is()}")
         return INTERRUPTED
     except BrokenPipeError:  # of --help and --version, as below; commands see to their own output
         destination.discard(sys.stdout)

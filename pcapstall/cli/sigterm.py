@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from pcapstall.core.signals import signal_name
+
 
 @contextmanager
 def sigterm_interrupts() -> Iterator[None]:
@@ -20,7 +22,7 @@ def sigterm_interrupts() -> Iterator[None]:
         return
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt(signal.Signals(number).name)
+        raise KeyboardInterrupt(signal_name(number))
 
     before = signal.signal(signal.SIGTERM, interrupt)
     try:

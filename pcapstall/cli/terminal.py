@@ -12,9 +12,9 @@ from types import FrameType
 from typing import Any, Final, Self, TextIO
 
 from pcapstall.capture.captures import Captures
-from pcapstall.capture.interrupting import signal_name
 from pcapstall.capture.source import Stop
 from pcapstall.core.digits import is_decimal
+from pcapstall.core.signals import signal_name
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.untrusted import printable, shorten
 

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 import pyshark
 from pyshark.capture.capture import TSharkCrashException
 
-from pcapstall.capture.interrupting import signal_name
 from pcapstall.core.counts import several
+from pcapstall.core.signals import signal_name
 from pcapstall.pipeline.tshark_pdml import JunkError, Pdml, SilenceError
 from pcapstall.pipeline.tshark_program import Tshark, TsharkError, kill_group
 
@@ -236,7 +236,7 @@ class TsharkRun:
         if returncode is None:
             raise self._error(f"closed its output after {several(count, 'packet')} and did not end")
         if returncode < 0:
-            raise self._error(f"crashed ({_signal_name(-returncode)}) after {several(count, 'packet')}")
+            raise self._error(f"crashed ({signal_name(-returncode)}) after {several(count, 'packet')}")
         if not _DAMAGED.search(said):
             raise self._error(said or f"ended with exit status {returncode} after {several(count, 'packet')}")
         self.warning = said
@@ -251,10 +251,3 @@ class TsharkRun:
 
     def _error(self, what: str) -> TsharkError:
         return TsharkError(f"{self._path}: tshark {self._tshark.version}: {what}")
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

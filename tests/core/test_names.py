@@ -1,4 +1,4 @@
-"""Frame references, words and endpoints."""
+"""Frame references, words, signals and endpoints."""
 
 import pytest
 from hypothesis import given
@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pcapstall.core.endpoints import format_endpoint, format_endpoints, parse_endpoint
 from pcapstall.core.frames import file_of, frame_of, frame_ref, frames_by_file
+from pcapstall.core.signals import signal_name
 from pcapstall.core.words import u16_be, u16_le, u24_be, u32_be, u32_le
 
 READERS = [(u16_be, 2, "big"), (u24_be, 3, "big"), (u32_be, 4, "big"), (u16_le, 2, "little"), (u32_le, 4, "little")]
@@ -20,6 +21,16 @@ def test_a_frame_reference_names_file_and_frame(file_index: int, frame: int) -> 
 def test_frames_are_listed_once_file_by_file() -> None:
     refs = [frame_ref(1, 7), frame_ref(0, 9), frame_ref(1, 7), frame_ref(1, 2)]
     assert list(frames_by_file(refs).items()) == [(1, [7, 2]), (0, [9])]
+
+
+def test_every_signal_has_a_name() -> None:
+    assert [signal_name(number) for number in (2, 9, 15, 0, 99)] == [
+        "SIGINT",
+        "SIGKILL",
+        "SIGTERM",
+        "signal 0",
+        "signal 99",
+    ]
 
 
 @given(st.binary(min_size=4, max_size=12), st.integers(0, 8))
