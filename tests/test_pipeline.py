@@ -26,6 +26,7 @@ from pcapstall.pipeline import follow as module
 from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.given import GivenFile
 from pcapstall.pipeline.tally import LengthTally
+from pcapstall.report import prose
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import render
 from pcapstall.report.thresholds import parse_thresholds
@@ -335,8 +336,11 @@ def test_a_live_capture_goes_on_until_its_pipe_ends(tmp_path: Path, age_ns: int,
     report = analyse([str(fifo)], Options(parse_thresholds(["300ms"]))).report
     feeder.join()
     assert report.totals.stalled == stalled
+    assert (report.watched_until_ns is not None) == bool(stalled)
     if stalled:
         (flow,) = report.flows
+        (said,) = (line for line in prose.what_was_read(report) if line.startswith("Read "))
+        assert " UTC, watched for " in said
         assert flow.stalled == "ack_ch"
         assert 300_000_000 < flow.open_ns["ack_ch"] < 5 * SECOND
 

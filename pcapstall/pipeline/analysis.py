@@ -186,9 +186,17 @@ def _put_together(
         warnings=[*cut, *missing, *notices, *bounds_reached(limits, collector)],
         logs=logs.reports() if logs is not None else [],
         spread=collector.dots.spread() if collector.dots is not None else None,
+        watched_until_ns=_watched_until(captures, collector),
     )
     unreadable = [*files.failed, *(straces.unreadable if straces else ()), *(logs.unreadable if logs else ())]
     return Analysis(report, tally, unreadable, findings, alone)
+
+
+def _watched_until(captures: Sequence[CaptureReport], collector: Collector) -> int | None:
+    """Until when a live capture was waited on after its last packet; None of others."""
+    last_ns = max((capture.last_ns for capture in captures if capture.last_ns is not None), default=None)
+    until_ns = max(collector.watched_until, default=0)
+    return until_ns if last_ns is not None and until_ns > last_ns else None
 
 
 def _capture_reports(files: Files, collector: Collector) -> list[CaptureReport]:

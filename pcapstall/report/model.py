@@ -454,3 +454,6 @@ class Report(NamedTuple):
     """In JSON only where there are any."""
     spread: "Spread | None" = None
     """The flows that are not shown, as pictures have them; only where one is drawn."""
+    watched_until_ns: int | None = None
+    """Epoch nanoseconds until when a live capture was waited on; None where that was not after its last packet. Not in
+    JSON: how long each open interval had lasted is."""

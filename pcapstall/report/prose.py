@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pcapstall.core.counts import several
-from pcapstall.core.times import format_ms, format_span, format_utc
+from pcapstall.core.times import MS, format_ms, format_span, format_utc
 from pcapstall.report.clock_prose import offset_words, zone_words
 from pcapstall.report.facts import warning
 from pcapstall.report.grid import decimals
@@ -26,6 +26,8 @@ POINTS: Final = {
     "unknown": "capture point unknown",
 }
 """Where a capture was taken, in words."""
+_SILENCE_NS: Final = 100 * MS
+"""A live capture that was silent for less at its end was watched for about as long as its packets took."""
 DOUBTS_FIRST: Final = 4
 """So many lines of what to mistrust stand before a table; more would hide it."""
 _HEALTHY_INTERVALS: Final = ("syn_synack", "ack_ch", "ch_ack", "ch_sh")
@@ -153,6 +155,7 @@ def _captures_line(report: Report) -> str:
         facts.append(f"{several(report.unfiltered_flows, 'flow')}, {report.totals.flows} by {_filter(report)}")
     if time := time_covered(captures):
         facts.append(time)
+        facts += _watched(report)
     facts.extend(dict.fromkeys(linktype for capture in captures for linktype in capture.linktypes))
     points = report.totals.capture_points
     if len(points) == 1:
@@ -161,6 +164,18 @@ def _captures_line(report: Report) -> str:
     elif points:
         facts.append("capture point " + _counts(points))
     return f"Read {names_of(captures)}: {', '.join(facts)}."
+
+
+def _watched(report: Report) -> list[str]:
+    """For how long a live capture was waited on, where its packets took less: what still lasts counts to its end."""
+    first = [capture.first_ns for capture in report.captures if capture.first_ns is not None]
+    last = [capture.last_ns for capture in report.captures if capture.last_ns is not None]
+    if report.watched_until_ns is None or not first or not last:
+        return []
+    watched = format_span(report.watched_until_ns - min(first))
+    if watched == format_span(max(last) - min(first)) or report.watched_until_ns - max(last) < _SILENCE_NS:
+        return []
+    return [f"watched for {watched}"]
 
 
 def names_of(captures: Sequence[CaptureReport]) -> str:

@@ -352,6 +352,17 @@ def test_many_captures_are_counted():
     assert "Read 12 captures (ring00.pcap ... ring11.pcap): 4944 packets" in rendered(made)
 
 
+@pytest.mark.parametrize(
+    ("silent_ns", "said"),
+    [(None, " UTC, EN10MB"), (20_000_000, " UTC, EN10MB"), (3_800_000_000, " UTC, watched for 66.0 s, EN10MB")],
+)
+def test_a_live_capture_was_watched_longer_than_its_packets_took(silent_ns, said):
+    one = capture()
+    until_ns = None if silent_ns is None else one.last_ns + silent_ns
+    made = report([], healthy(1), captures=[one], watched_until_ns=until_ns)
+    assert f"62.2 s from 2021-05-19 18:49:02.123456{said}" in " ".join(rendered(made).split())
+
+
 def test_with_several_captures_frames_name_theirs():
     made = report([silent_client()], captures=[capture(), capture(file="b.pcap")])
     assert "[frames 3, 9 of client.pcap]" in rendered(made)
