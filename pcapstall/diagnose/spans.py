@@ -1,7 +1,7 @@
 """Where the intervals begin, and which of a flow's intervals hold a step of the capture's clock that made one stall.
 
-Moments only: that the clock was set is found by the rule of that name. Compiled; who counts lengths and who shows them
-both ask here.
+Moments only: that the clock was set is found by the rule of that name. Who counts lengths and who shows them both ask
+here.
 """
 
 from typing import Final

@@ -191,7 +191,7 @@ def test_the_worst_that_had_not_ended_took_more_than_that() -> None:
 
 def test_lengths_of_a_set_clock_are_in_no_distribution() -> None:
     stepped = slow_server(1)._replace(
-        cause="capture", reason="clock_step", intervals_ns={"ack_ch": 2 * MS, "ch_sh": -5}
+        cause="capture", reason="clock_step", intervals_ns={"ack_ch": 2 * MS, "ch_sh": 3600 * SECOND}
     )
     spread = of_flows([stepped])
     assert list(spread.servers[stepped.server]["ack_ch"]) == [2 * MS]
