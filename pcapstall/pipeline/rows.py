@@ -1,7 +1,8 @@
 """Many rows of a report by several processes: one with its verdict takes as long as following a few hundred packets.
 
-When everything is known, processes are forked that begin with the last rows, as this one does with the first: where
-they meet, all rows are made, however much longer one of them takes. What a row says is not known here.
+When everything is known, processes are forked that begin with the last rows, each of its own ones, as this one does
+with the first of all. It passes by what others have taken, until it has met each of them: however much longer one of
+them takes, nobody waits for more than a row. What a row says is not known here.
 """
 
 import gc
@@ -73,6 +74,8 @@ def _block(flows: Sequence[Flow], make: Make, others: int) -> Iterator[FlowRepor
         while at < len(flows) and claims.take(at):
             yield make(flows[at])
             at += 1
+        # Here it has met one of them, which need not be the slowest: rows of the others are held until their turn.
+        held = {row: make(flows[row]) for row in range(at, len(flows)) if claims.take(row)}
         for number, helper in enumerate(helpers):
             said = helper if isinstance(helper, Failure) else helper.told()
             if isinstance(said, Failure):
@@ -82,7 +85,10 @@ def _block(flows: Sequence[Flow], make: Make, others: int) -> Iterator[FlowRepor
                 made.append(_Made(said, claims.of(number)))
         theirs = {row: rows for rows in made for row in rows.offsets}
         for row in range(at, len(flows)):
-            yield theirs[row].row(row) if row in theirs else make(flows[row])
+            if row in held:
+                yield held.pop(row)
+            else:
+                yield theirs[row].row(row) if row in theirs else make(flows[row])
     finally:
         for rows in made:
             rows.close()

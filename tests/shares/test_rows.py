@@ -98,6 +98,30 @@ def test_whoever_is_slow_makes_fewer_of_them(several: Analysis, alone: str, monk
     assert len(there) <= 10 + 2  # those that were left, and one that two processes took at once
 
 
+def test_nobody_waits_for_the_slowest_of_several() -> None:
+    """The first process meets the other one long before."""
+    parent, made, there, slow = os.getpid(), Marks(), Marks(), Marks()
+    count = 300
+
+    def make(flow: Any) -> Any:
+        if os.getpid() == parent:
+            there.wait_for(count // 6)
+            slow.wait_for(1)
+        elif flow % 2:
+            slow.make(flow)
+            if len(slow) == 1:
+                made.wait_for(count - 10)
+        else:
+            there.make(flow)
+        made.make(flow)
+        return -flow
+
+    flows: Any = range(count)
+    assert list(rows.rows_by_several(flows, make, 3)) == [-flow for flow in flows]
+    assert len(there) >= count // 6
+    assert 0 < len(slow) <= 10 + 2  # as above
+
+
 def test_rows_of_healthy_flows_are_made_here(traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     analysed = report(traffic, jobs=2, all_flows=True)
     monkeypatch.setattr(os, "fork", None)
