@@ -30,6 +30,9 @@ LOOK_S: Final = 0.5
 """How often it is looked at whether a process that is waited for does anything."""
 _IDLE_LOOKS: Final = 20
 """One that did nothing for so many is not waited for: it was stopped (SIGSTOP, a frozen cgroup), or hangs."""
+_GONE_MAX_S: Final = 5.0
+"""For one that was killed: not even that ends one that waits for a disk or a server in the kernel (state D)."""
+_NAP_S: Final = 0.001
 _STOPPED: Final = (b"T", b"t")
 """State of such a process (proc(5))."""
 
@@ -164,9 +167,9 @@ class Forked:
         """What it has written, or why it has not; waits until it has, or is over."""
         poll = select.poll()
         poll.register(self.end_fd, select.POLLIN)
-        while not self._over and not poll.poll(LOOK_S * 1000):
+        while not self._over and not self._held and not poll.poll(LOOK_S * 1000):
             self.gives_up()
-        if not self._over and not self._mark[0]:
+        if not self._over and not self._held and not self._mark[0]:
             self._wait(0)
         if self._held and not self._mark[0]:
             return Failure(self._held, "", held=True)
@@ -214,7 +217,9 @@ class Forked:
         finally:
             if pidfd >= 0:
                 os.close(pidfd)
-        self._wait(0)
+        until_s = time.monotonic() + _GONE_MAX_S
+        while not self.has_ended() and time.monotonic() < until_s:
+            time.sleep(_NAP_S)
 
 
 def start(name: str, work: Callable[[Paper], None]) -> Forked | Failure:

@@ -452,6 +452,22 @@ def test_one_that_runs_is_ended(monkeypatch: pytest.MonkeyPatch, has_pidfd: bool
     assert len(os.listdir("/proc/self/fd")) == descriptors
 
 
+def test_one_that_not_even_sigkill_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits in the kernel: it is let go of, and what it was to tell counts as not told."""
+    monkeypatch.setattr(forked, "_GONE_MAX_S", 0.1)
+    held = Forked("held", lambda _paper: time.sleep(60))
+    with monkeypatch.context() as unkillable:
+        unkillable.setattr(signal, "pidfd_send_signal", lambda *_: None)
+        unkillable.setattr(forked, "_IDLE_LOOKS", 1)
+        unkillable.setattr(forked, "LOOK_S", 0.05)
+        began_s = time.monotonic()
+        said = held.told()
+        assert time.monotonic() - began_s < 30
+    assert isinstance(said, Failure)
+    assert said.held
+    held.close()
+
+
 ASKED_AT_ONCE = """
 import os, signal, sys
 from pcapstall.pipeline import Options, analyse
