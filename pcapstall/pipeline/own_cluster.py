@@ -5,8 +5,10 @@ itself. What the cluster is to do is not known here.
 """
 
 import json
+import multiprocessing
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -99,7 +101,7 @@ class OwnCluster:
 
 def serve(workers: int, folder: str, address_fd: int) -> None:
     """What the process does that leads the group: it starts the others, and ends all when its standard input ends."""
-    threading.Thread(target=_end_with_starter, daemon=True).start()
+    threading.Thread(target=_end_with_starter, args=(folder,), daemon=True).start()
     from distributed import LocalCluster
 
     # Any port for Dask's own page: its usual one may be that of another cluster of this host's.
@@ -109,6 +111,12 @@ def serve(workers: int, folder: str, address_fd: int) -> None:
     threading.Event().wait()
 
 
-def _end_with_starter() -> None:
+def _end_with_starter(folder: str) -> None:
+    """End all when nobody is left who would, nor would remove the folder."""
     os.read(0, 1)
-    os.killpg(os.getpid(), signal.SIGKILL)
+    try:
+        for worker in multiprocessing.active_children():
+            worker.kill()  # so that none writes there any more
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.killpg(os.getpid(), signal.SIGKILL)

@@ -312,6 +312,7 @@ cluster.follow_and_tell = held
         process.kill()
         process.communicate()
         wait_until(lambda: in_session(process.pid) == [])
+        assert self.left(tmp_path, process) == []
 
     def test_one_that_cannot_start(self, tmp_path: Path) -> None:
         (tmp_path / "sitecustomize.py").write_text(
