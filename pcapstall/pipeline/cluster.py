@@ -10,6 +10,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext, suppress
+from threading import Event
 from typing import Any, Final
 
 import pcapstall
@@ -51,8 +52,8 @@ def follow_on_cluster(paths: Sequence[str], wanted: Wanted, address: str, stop: 
         shared = wanted._replace(shares=count)
         return [(_task, names, shared, index, pcapstall.__version__) for index in range(count)]
 
-    cores = wanted.shares or len(os.sched_getaffinity(0))
-    with nullcontext() if address else OwnCluster(cores) as own:
+    workers = wanted.shares or min(len(os.sched_getaffinity(0)), SHARES_MAX)
+    with nullcontext() if address else OwnCluster(workers) as own:
         _import_dask(stop)
         return _asked(address if own is None else own.address(stop), tasks, stop)
 
@@ -84,9 +85,13 @@ def _asked(address: str, tasks: Callable[[int], list[tuple[Any, ...]]], stop: St
     They are asked in a thread, with a loop of its own: this one hears signals, and may run a loop already (Jupyter).
     """
     asking: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+    unwanted = Event()
+    """Set before ``asking`` is looked into, and asked after it was filled: so one of the two ends the asking."""
 
     async def asked() -> list[bytes]:
         asking.append((asyncio.get_running_loop(), asyncio.current_task()))
+        if unwanted.is_set():
+            return []
         return await ask(address, tasks)
 
     executor = ThreadPoolExecutor(1, "client of the cluster")
@@ -98,6 +103,7 @@ def _asked(address: str, tasks: Callable[[int], list[tuple[Any, ...]]], stop: St
                 raise KeyboardInterrupt(stop.by)
     finally:
         if not told.done():
+            unwanted.set()
             for loop, task in asking:
                 if task is not None:
                     with suppress(RuntimeError):  # the loop has just come to its end

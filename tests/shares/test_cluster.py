@@ -3,14 +3,22 @@
 Each cluster is started by a process of its own: Dask's threads and warnings stay there.
 """
 
+import asyncio
 import contextlib
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from shares_support import CAPTURES, PACKETS
+
+from pcapstall.capture.source import Stop
+from pcapstall.core.errors import UsageError
+from pcapstall.pipeline import cluster
+from pcapstall.pipeline.shares import Wanted
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'pcapstall[dask]'")
 
@@ -95,6 +103,47 @@ def test_a_cluster_that_loses_a_worker_in_the_middle(tmp_path: Path, traffic: Pa
     indexes = begun.read_text().split()
     assert set(indexes) == {"0", "1", "2"}
     assert len(indexes) > 3, "what was lost was begun anew"
+
+
+def test_no_more_workers_than_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    def noted(workers: int) -> None:
+        raise UsageError(f"{workers} workers")
+
+    monkeypatch.setattr(cluster, "OwnCluster", noted)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(200)))
+    with pytest.raises(UsageError, match=r"^64 workers$"):
+        cluster.follow_on_cluster([str(CAPTURE)], Wanted({}, False, 10, 0), "", Stop())
+    with pytest.raises(UsageError, match=r"^100 workers$"):
+        cluster.follow_on_cluster([str(CAPTURE)], Wanted({}, False, 10, 100), "", Stop())
+
+
+def test_ctrl_c_before_the_client_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks nothing of the cluster when it does."""
+    went_on, ended = threading.Event(), threading.Event()
+    asked: list[str] = []
+    run_loop = asyncio.run
+
+    def late(main: Any) -> Any:
+        went_on.wait(60)
+        try:
+            return run_loop(main)
+        finally:
+            ended.set()
+
+    async def ask(address: str, _tasks: Any) -> list[bytes]:
+        asked.append(address)
+        return []
+
+    monkeypatch.setattr(asyncio, "run", late)
+    monkeypatch.setattr(cluster, "ask", ask)
+    monkeypatch.setattr(cluster, "_CLOSE_S", 0.01)
+    stop = Stop()
+    stop.throw()
+    with pytest.raises(KeyboardInterrupt):
+        cluster._asked("tcp://10.0.0.1:8786", lambda _threads: [], stop)
+    went_on.set()
+    assert ended.wait(60)
+    assert asked == []
 
 
 def test_what_the_cluster_cannot_read() -> None:
