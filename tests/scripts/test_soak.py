@@ -1,10 +1,12 @@
 """`scripts/soak` for ten seconds: every flow that it makes is accounted for."""
 
+import json
 import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,6 +34,20 @@ def soak() -> Any:
     assert spec.loader is not None
     spec.loader.exec_module(module)
     return module
+
+
+def test_another_interval_of_the_same_silence_is_no_stall_told_twice(soak: Any) -> None:
+    def heard(*intervals: str) -> list[str]:
+        lines = [
+            json.dumps({"event": "stalled", "client": "a", "stalled": interval, "ns": "1700000000000000000"})
+            for interval in intervals
+        ]
+        listening = soak.Heard()
+        listening.listen(SimpleNamespace(stdout=lines))
+        return listening.told["a"]
+
+    assert heard("ch_sh", "ch_ack") == ["stalled"]
+    assert heard("ch_sh", "ch_sh") == ["stalled", "stalled"]
 
 
 @pytest.mark.parametrize(
