@@ -174,8 +174,9 @@ class WatchedFlows(FlowSink):
             return
         # An unanswered SYN has waited until the next one: only a segment makes it longer, and there may be many.
         if left_ns != NEVER and not is_half_open(flow):
-            self._look_later(story, self.now_ns + left_ns)
-        if not story.due_ns or story.open != NONE or story.failed:
+            # Measured to its last segment at least, which is ahead where the clock was set, or one stamp is wrong.
+            self._look_later(story, max(self.now_ns, flow.last_ns) + left_ns)
+        if not story.due_ns or story.open != NONE or story.failed or flow.last_ns > self.now_ns:
             self._ask(story)
 
     def _leave(self, story: Story) -> None:

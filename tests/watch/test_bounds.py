@@ -180,3 +180,26 @@ def test_garbage_is_collected_now_and_then(tmp_path: Path, monkeypatch: pytest.M
     path.write_bytes(capture(flow(1), flow(2, late_ns=2 * SECOND)))
     Listening().watch(str(path))
     assert counts
+
+
+@pytest.mark.parametrize("late_ns", [30 * 86_400 * SECOND, 3650 * 86_400 * SECOND])
+def test_a_clock_that_is_set_far_ahead_takes_no_step_by_step_looking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late_ns: int
+) -> None:
+    looks = 0
+    look_at = WatchedFlows._look_at
+
+    def counted(self: WatchedFlows, story: Story) -> None:
+        nonlocal looks
+        looks += 1
+        assert looks < 200
+        look_at(self, story)
+
+    monkeypatch.setattr(WatchedFlows, "_look_at", counted)
+    path = tmp_path / "a.pcap"
+    after = [flow(number, START_NS + late_ns + number * SECOND) for number in range(1, 9)]
+    path.write_bytes(capture(flow(0, late_ns=late_ns), *after, flow(9, START_NS + late_ns + 2 * SECOND, missing=6)))
+    heard = Listening()
+    heard.watch(str(path))
+    # That of which nothing came after its hello is still told of.
+    assert ("stalled", "ch_sh") in heard.events() or ("stalled", "ch_ack") in heard.events()
