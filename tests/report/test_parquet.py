@@ -76,7 +76,7 @@ def test_a_terminal_is_not_written_to():
 
 def test_without_pyarrow_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UsageError, match=r"pip install 'pcapstall\[parquet\]'"):
+    with pytest.raises(UsageError, match=r"pip install '\.\[parquet\]' in a clone"):
         to_parquet.check(False)
 
 
