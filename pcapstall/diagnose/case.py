@@ -26,7 +26,7 @@ from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.pairs import Pair
 from pcapstall.diagnose.segments import History
 from pcapstall.diagnose.sight import misses_bytes
-from pcapstall.diagnose.spans import START_EVENTS
+from pcapstall.diagnose.spans import END_EVENTS, START_EVENTS
 from pcapstall.diagnose.surroundings import Surroundings
 from pcapstall.diagnose.tls_ports import TLS_PORTS
 from pcapstall.diagnose.unseen import goes_back, misses_first_copies
@@ -37,18 +37,6 @@ from pcapstall.wire.tls_reader import NEVER
 from pcapstall.wire.unread import Unread
 
 STEADY_CLOCK: Final = "a capture whose clock did not step"
-_END_EVENTS: Final = {
-    "syn_synack": "syn_ack",
-    "synack_ack": "ack",
-    "ack_ch": "client_hello_first",
-    "ch_span": "client_hello_last",
-    "ch_ack": "client_hello_acked",
-    "ch_sh": "server_hello_first",
-    "hrr_ch2": "client_hello2_first",
-    "ch2_sh": "server_hello_first",
-    "sh_cfin": "client_finished",
-}
-"""The event that each interval which can stall ends with."""
 
 
 class Case:
@@ -73,12 +61,11 @@ class Case:
         if self.stalled is not None:
             self.length_ns = intervals.stalled_ns
             begin = self._seen(START_EVENTS[self.stalled])
-            end = _END_EVENTS[self.stalled]
             self.start_ns = getattr(flow, f"{begin}_ns")
             self.start_ref = getattr(flow, f"{begin}_ref")
             if not self.is_open:
-                if self.stalled == "ch_sh" and flow.hello_retry_ref != 0:
-                    end = "hello_retry"
+                ends = END_EVENTS[self.stalled]
+                end = ends[0] if getattr(flow, f"{ends[0]}_ref") != 0 else ends[-1]
                 self.end_ref = getattr(flow, f"{self._seen(end)}_ref")
         self.end_ns: int = self.start_ns + self.length_ns
         self.worked_out: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""Where the intervals begin, and which of a flow's intervals hold a step of the capture's clock that made one stall.
+"""Where the intervals begin and end, and which of a flow's hold a step of the capture's clock that made one stall.
 
 Moments only: that the clock was set is found by the rule of that name. Who counts lengths and who shows them both ask
 here.
@@ -23,6 +23,18 @@ START_EVENTS: Final = {
     "ack_close": "ack",
 }
 """The event that each interval begins with."""
+END_EVENTS: Final[dict[str, tuple[str, ...]]] = {
+    "syn_synack": ("syn_ack",),
+    "synack_ack": ("ack",),
+    "ack_ch": ("client_hello_first",),
+    "ch_span": ("client_hello_last",),
+    "ch_ack": ("client_hello_acked",),
+    "ch_sh": ("hello_retry", "server_hello_first"),
+    "hrr_ch2": ("client_hello2_first",),
+    "ch2_sh": ("server_hello_first",),
+    "sh_cfin": ("client_finished",),
+}
+"""The event that each interval which can stall ends with; of two that may end it the first that was seen does."""
 
 
 def holds_step(start_ns: int, length_ns: int, stall_start_ns: int, stall_ns: int) -> bool:

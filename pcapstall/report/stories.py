@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from pcapstall.core.times import format_clock, format_span
+from pcapstall.diagnose.spans import END_EVENTS, START_EVENTS
 from pcapstall.report.flow_grid import outcome_of
 from pcapstall.report.grid import Grid
 from pcapstall.report.happening import stall_words, what_happened
@@ -58,20 +59,6 @@ def tell(flow: FlowReport, places: Places) -> Story:
     )
 
 
-_ENDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "syn_synack": ("syn", ("syn_ack",)),
-    "synack_ack": ("syn_ack", ("ack",)),
-    "ack_ch": ("ack", ("client_hello_first",)),
-    "ch_span": ("client_hello_first", ("client_hello_last",)),
-    "ch_ack": ("client_hello_last", ("client_hello_acked",)),
-    "ch_sh": ("client_hello_last", ("hello_retry", "server_hello_first")),
-    "hrr_ch2": ("hello_retry", ("client_hello2_first",)),
-    "ch2_sh": ("client_hello2_last", ("server_hello_first",)),
-    "sh_cfin": ("server_hello_first", ("client_finished",)),
-}
-"""The events that an interval lies between; of several that may end it the first that was seen does."""
-
-
 def place(flow: FlowReport, places: Places) -> str:
     """Where the stalled interval is, and its start by the clock: ``frames 83 -> 148, 07:24:11.449 UTC``.
 
@@ -85,10 +72,11 @@ def place(flow: FlowReport, places: Places) -> str:
 
 def ends_of(flow: FlowReport) -> tuple[EventReport | None, EventReport | None]:
     """The events that the stalled interval lies between; None for one that was not seen, or there is no such."""
-    first, last = _ENDS.get(flow.stalled or "", ("", ()))
-    start, end = flow.events.get(first), None
-    if start is not None and flow.stalled is not None and not flow.stall_is_open:
-        end = next((event for name in last if (event := flow.events.get(name)) is not None), None)
+    stalled = flow.stalled or ""
+    start, end = flow.events.get(START_EVENTS.get(stalled, "")), None
+    if start is not None and not flow.stall_is_open:
+        ends = END_EVENTS.get(stalled, ())
+        end = next((event for name in ends if (event := flow.events.get(name)) is not None), None)
     return start, end
 
 
