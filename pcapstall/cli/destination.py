@@ -14,7 +14,6 @@ from typing import IO, Any, BinaryIO, Final, TextIO, cast
 
 import click
 
-from pcapstall.cli.sigterm import sigterm_interrupts
 from pcapstall.core.errors import PcapstallError, UsageError
 from pcapstall.core.files import files_named
 from pcapstall.report.untrusted import printable
@@ -103,7 +102,7 @@ def opened(output: str | None) -> Iterator[TextIO]:
         return
     standard = standard_output()
     try:
-        with sigterm_interrupts(), ExitStack() as part:
+        with ExitStack() as part:
             yield cast(TextIO, _Noted(standard, lambda: part.enter_context(_in_part_until_whole())))
             standard.flush()
     except BrokenPipeError:
@@ -163,7 +162,7 @@ def _in_part_until_whole() -> Iterator[None]:
 def _named_file(output: str, kind: str = "") -> Iterator[IO[str] | IO[bytes]]:
     """The file that ``-o`` names, as a whole; UsageError when it cannot be written."""
     try:
-        with sigterm_interrupts(), _whole_file(os.path.realpath(output), kind) as out:
+        with _whole_file(os.path.realpath(output), kind) as out:
             yield out
     except OSError as error:
         raise UsageError(f"-o {output}: {error.strerror}{_left_behind(output)}") from error

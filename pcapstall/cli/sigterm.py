@@ -1,4 +1,4 @@
-"""SIGTERM where nothing asks whether the end was asked for: while something is made or written, or tshark runs.
+"""SIGTERM in a command, where nothing asks whether the end was asked for: something is made, written, or tshark runs.
 
 Readings have a switch of their own (`terminal.ctrl_c_stops`). Imports nothing that reads captures.
 """

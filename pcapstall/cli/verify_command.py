@@ -17,7 +17,6 @@ from pcapstall.capture.source import STDIN, Stop
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.inputs import check_read_twice
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
-from pcapstall.cli.sigterm import sigterm_interrupts
 from pcapstall.core.errors import InputError, PcapstallError, UsageError
 from pcapstall.core.files import files_named
 from pcapstall.core.times import SECOND, parse_duration
@@ -84,7 +83,7 @@ def command(
     silence_s = _patience(timeout)
     paths = _files(captures)
     destination.check(output, paths)
-    with _signals_interrupt():
+    with _ends_are_heard():
         # pyshark takes a quarter of a second to import; --help and wrong usage need not wait for it.
         from pcapstall.pipeline.second_opinion import SecondOpinion
 
@@ -201,12 +200,11 @@ def _show(work: _Work, opinion: "SecondOpinion", wanted: str, output: str | None
 
 
 @contextmanager
-def _signals_interrupt() -> Iterator[None]:
-    """SIGTERM ends the command as Ctrl-C does, so that no tshark is left behind; and the end of each can be heard."""
+def _ends_are_heard() -> Iterator[None]:
+    """The end of each tshark is told to this process."""
     # Where it is ignored, which is inherited, nobody is told how a tshark has ended.
     children_before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
-        with sigterm_interrupts():
-            yield
+        yield
     finally:
         signal.signal(signal.SIGCHLD, children_before)
