@@ -14,6 +14,7 @@ import click
 from pcapstall.cli import debugging, destination
 from pcapstall.cli.sigterm import sigterm_interrupts
 from pcapstall.cli.stages import stages
+from pcapstall.core import signals
 from pcapstall.core.errors import PcapstallError, UsageError
 
 OK: Final = 0
@@ -149,6 +150,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     destination.write_any_text()
     destination.forget()
+    signals.forget()
     debugging.hear_warnings()
     stages("starting")
     code = _guarded(sys.argv[1:] if arguments is None else arguments)

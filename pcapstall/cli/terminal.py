@@ -14,7 +14,7 @@ from typing import Any, Final, Self, TextIO
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
 from pcapstall.core.digits import is_decimal
-from pcapstall.core.signals import signal_name
+from pcapstall.core.signals import asking, asks_anew, signal_name
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.untrusted import printable, shorten
 
@@ -128,18 +128,21 @@ def _size(size: int) -> str:
 def ctrl_c_stops() -> Iterator[Stop]:
     """While reading, Ctrl-C and SIGTERM throw the switch instead of ending the program; what was read is reported.
 
-    What cannot ask the switch is ended by KeyboardInterrupt, see `capture.interrupting`.
+    So do SIGHUP, where it is not ignored, and SIGXCPU (`core.signals`). What cannot ask the switch is ended by
+    KeyboardInterrupt, see `capture.interrupting`.
     """
     stop = Stop()
 
     def throw(number: int, _frame: FrameType | None) -> None:
+        if not asks_anew(number):
+            return
         stop.throw(signal_name(number))
         if 0 < stop.interrupts_at <= stop.count:
             raise KeyboardInterrupt(stop.by)
 
     before: dict[int, Any] = {}
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in asking():
             before[number] = signal.signal(number, throw)
         yield stop
     finally:

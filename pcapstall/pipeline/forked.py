@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from pcapstall.core.errors import PcapstallError
+from pcapstall.core.signals import ASKING
 from pcapstall.pipeline.paper import Paper
 
 JOBS_MAX: Final = 8
@@ -35,8 +36,6 @@ _GONE_MAX_S: Final = 5.0
 _NAP_S: Final = 0.001
 _STOPPED: Final = (b"T", b"t")
 """State of such a process (proc(5))."""
-
-_ASKED_TO_END: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def cores() -> int:
@@ -88,7 +87,7 @@ class Forked:
         OSError where no more processes or descriptors are to be had.
         """
         # From its first instant on the process hears none of these.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKED_TO_END)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ASKING)
         try:
             self._start(name, work)
         except BaseException:

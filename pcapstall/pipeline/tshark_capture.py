@@ -16,7 +16,7 @@ import pyshark
 from pyshark.capture.capture import TSharkCrashException
 
 from pcapstall.core.counts import several
-from pcapstall.core.signals import signal_name
+from pcapstall.core.signals import asking, asks_anew, signal_name
 from pcapstall.pipeline.tshark_pdml import JunkError, Pdml, SilenceError
 from pcapstall.pipeline.tshark_program import Tshark, TsharkError, kill_group
 
@@ -122,7 +122,7 @@ async def _read_away(pipe: Any) -> None:
 
 @contextlib.contextmanager
 def _interruptible(loop: asyncio.AbstractEventLoop, capture: _Capture) -> Iterator[None]:
-    """KeyboardInterrupt for SIGINT and SIGTERM, but never in the midst of asyncio's own work: tshark would stay."""
+    """KeyboardInterrupt for SIGINT and its like, but never in the midst of asyncio's own work: tshark would stay."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -130,11 +130,11 @@ def _interruptible(loop: asyncio.AbstractEventLoop, capture: _Capture) -> Iterat
 
     def interrupt(number: int) -> None:
         nonlocal interrupted
-        if not interrupted:
+        if asks_anew(number) and not interrupted:
             interrupted = number
             capture.cancel()
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in asking()}
     for number in before:
         loop.add_signal_handler(number, interrupt, number)
     try:

@@ -15,7 +15,7 @@ from cli_support import CAPTURES, LOST, PATIENCE_S, wait_for
 
 from pcapstall.cli import compare_command, destination, diff_command, reading, report_command, summary_command
 from pcapstall.cli.main import main
-from pcapstall.pipeline import logs, straces, timeline
+from pcapstall.pipeline import analysis, logs, straces, timeline
 from pcapstall.report import explanation, to_table
 
 STALLED = CAPTURES / "stalled-client-hello"
@@ -170,6 +170,25 @@ def test_sigterm_while_it_is_made_is_told(
     assert main(arguments) == 130
     assert capsys.readouterr().err == NOTHING.replace("Ctrl-C", "SIGTERM")
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_closed_terminal_is_told_of_again_while_it_writes(capsys: Output, at_call: Callable[..., list[int]]) -> None:
+    """That does not end the writing: the report of what was read is what it was asked for."""
+    whole = reported(capsys)
+    at_call(analysis, "_capture_reports", 1, signal.SIGHUP)
+    written = at_call(report_command, "render", 1, signal.SIGHUP)
+    assert reported(capsys)["flows"] == whole["flows"]
+    assert written == [1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGXCPU])
+def test_nothing_is_left_of_its_handlers(number: int, capsys: Output, at_call: Callable[..., list[int]]) -> None:
+    before = signal.getsignal(number)
+    at_call(report_command, "render", 1, number)
+    for _ in range(2):
+        assert main(["report", CAPTURE]) in (0, 130)
+        assert signal.getsignal(number) == before
+    assert capsys.readouterr().err == NOTHING.replace("Ctrl-C", signal.Signals(number).name)
 
 
 @pytest.mark.parametrize(("to_file", "left"), [(False, NOTHING), (True, NOTHING)])

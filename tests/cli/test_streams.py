@@ -97,7 +97,12 @@ class TestPipes:
         assert "standard input is a terminal" in one_line(ended.stderr)
 
 
-SIGNALS = [(signal.SIGINT, b"Ctrl-C"), (signal.SIGTERM, b"SIGTERM")]
+SIGNALS = [
+    (signal.SIGINT, b"Ctrl-C"),
+    (signal.SIGTERM, b"SIGTERM"),
+    (signal.SIGHUP, b"SIGHUP"),
+    (signal.SIGXCPU, b"SIGXCPU"),
+]
 
 
 class TestSignals:
@@ -117,6 +122,33 @@ class TestSignals:
         assert process.wait(PATIENCE_S) == 0
         assert flows(written) == 4
         process.communicate(timeout=PATIENCE_S)
+
+    @pytest.mark.parametrize("command", ["report", "watch"])
+    def test_a_terminal_that_is_closed_is_told_of_twice(self, command: str) -> None:
+        """By the shell and by the kernel; a second Ctrl-C would end the waiting for what the writer still flushes."""
+        process = start(command, "-", "-f", "jsonl")
+        self.write(process, DATA[:3000])
+        for _ in range(2):
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.05)
+        assert process.poll() is None, "it still listens"
+        stdout, stderr = process.communicate(DATA[3000:], timeout=PATIENCE_S)
+        assert (process.returncode, stderr) == (0, b"")
+        seen = [json.loads(line) for line in stdout.splitlines()]
+        assert any(line.get("stalled") == "ch_ack" for line in seen)
+
+    def test_nohup_stays_so(self) -> None:
+        process = subprocess.Popen(
+            ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *COMMAND, "report", "-", "-f", "json"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+        )  # fmt: skip
+        self.write(process, DATA[:3000])
+        process.send_signal(signal.SIGHUP)
+        time.sleep(source.GRACE_S + 0.3)
+        assert process.poll() is None
+        stdout, stderr = process.communicate(DATA[3000:], timeout=PATIENCE_S)
+        assert (process.returncode, stderr) == (0, b"")
+        assert flows(stdout) == 4
 
     def test_what_the_writer_flushes_on_the_same_ctrl_c_is_not_lost(self) -> None:
         process = start("report", "-", "-f", "json")
@@ -218,7 +250,7 @@ class TestSignalsBesidesCaptures:
         finally:
             process.kill()
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
     @pytest.mark.parametrize("option", ["--strace", "--log"])
     def test_a_text_that_nobody_writes(self, option: str, number: signal.Signals, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "fifo")

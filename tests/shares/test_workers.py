@@ -486,7 +486,7 @@ analyse([sys.argv[1]], Options(jobs=2))
 """
 
 
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU"])
 def test_a_worker_hears_no_signal_from_its_first_instant_on(traffic: Path, number: str) -> None:
     """Ctrl-C goes to every process of the terminal; the first one tells the others where to stop."""
     ended = subprocess.run(
@@ -540,9 +540,10 @@ main()
         wait_until((folder / "reads").exists)
         return process
 
-    def test_ctrl_c_reports_what_was_read(self, tmp_path: Path, traffic: Path) -> None:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+    def test_ctrl_c_reports_what_was_read(self, number: signal.Signals, tmp_path: Path, traffic: Path) -> None:
         process = self.start(tmp_path, traffic)
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, number)
         (tmp_path / "go-on").touch()
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0

@@ -343,7 +343,7 @@ class TestWhatThereIs:
         )
         assert after == before != set()
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
     def test_ctrl_c_ends_the_second_reading(self, number: int, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
         read = timeline_module.packets_of
 

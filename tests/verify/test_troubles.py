@@ -175,7 +175,7 @@ def test_a_tshark_that_never_ends_is_killed(
     assert is_gone(int((tmp_path / "pid").read_text()))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_leaves_no_tshark_behind(number: signal.Signals, tmp_path: Path, fake_tshark: Fake) -> None:
     fake_tshark(f"echo $$ > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; exec sleep 1000")
     process = subprocess.Popen(
@@ -187,7 +187,7 @@ def test_an_interrupt_leaves_no_tshark_behind(number: signal.Signals, tmp_path: 
         out, err = process.communicate(timeout=30)
     finally:
         process.kill()
-    name = b"Ctrl-C" if number == signal.SIGINT else b"SIGTERM"
+    name = b"Ctrl-C" if number == signal.SIGINT else number.name.encode()
     assert (process.returncode, out, err) == (130, b"", b"pcapstall: ended by %s: nothing was written\n" % name)
     assert is_gone(child)
 

@@ -87,7 +87,7 @@ class TestCommand:
         process.stdin.write(HEADER + b"".join(stamped(now_ns, record) for _, record in flow(1, missing=7)))
         return process, now_ns
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
     def test_a_line_at_once_and_a_last_one_after_ctrl_c(self, number: signal.Signals) -> None:
         process, _ = self.begun("-f", "jsonl", "--fail-if", "stalled")
         assert process.stdout is not None
