@@ -12,9 +12,9 @@ import pytest
 from pcapstall.capture import interrupting
 from pcapstall.capture.source import Stop
 from pcapstall.match.outline import Outlines
-from pcapstall.pipeline import given as of_given
-from pcapstall.pipeline import logs, straces
-from pcapstall.pipeline.given import GivenFile
+from pcapstall.pipeline.ends import given as of_given
+from pcapstall.pipeline.ends import logs, straces
+from pcapstall.pipeline.ends.given import GivenFile
 
 
 class Signalled:

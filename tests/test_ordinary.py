@@ -13,12 +13,13 @@ from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.thresholds import CH_CLOSE, CH_FIN, NAMES, STALL_NAMES, make_thresholds
 from pcapstall.flows.flow import Flow
-from pcapstall.pipeline import Options, analyse, share_result
-from pcapstall.pipeline.ordinary import LENGTH_END, STEPS, OrdinaryLengths
-from pcapstall.pipeline.tally import LengthTally
+from pcapstall.pipeline import Options, analyse
+from pcapstall.pipeline.scan.ordinary import LENGTH_END, STEPS, OrdinaryLengths
+from pcapstall.pipeline.scan.tally import LengthTally
+from pcapstall.pipeline.shares import result
 from pcapstall.report.thresholds import parse_thresholds
 
-assert share_result, "imported, it lets rows be told to another process"
+assert result, "imported, it lets rows be told to another process"
 LIFETIMES = (CH_FIN, CH_CLOSE)
 CAPTURES = Path(__file__).parents[1] / "captures"
 STEP = st.integers(0, LENGTH_END - 1) | st.integers(0, 3)

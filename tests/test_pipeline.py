@@ -23,9 +23,9 @@ from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES, make_thresholds
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.pipeline import follow as module
-from pcapstall.pipeline.collect import Collector
-from pcapstall.pipeline.given import GivenFile
-from pcapstall.pipeline.tally import LengthTally
+from pcapstall.pipeline.ends.given import GivenFile
+from pcapstall.pipeline.scan.collect import Collector
+from pcapstall.pipeline.scan.tally import LengthTally
 from pcapstall.report import prose
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.render import render

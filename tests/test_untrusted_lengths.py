@@ -9,7 +9,7 @@ from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.thresholds import NAMES
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline import Options, analyse
-from pcapstall.pipeline.tally import LengthTally
+from pcapstall.pipeline.scan.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.percentiles import Tally

@@ -66,8 +66,8 @@ def command(
     for capture in (client, server):
         _check(capture)
     destination.check(output, (client, server))
-    from pcapstall.pipeline.compare import read_both  # the rules of two ends are needed by no other command
-    from pcapstall.pipeline.two_ends_report import two_ends
+    from pcapstall.pipeline.compare.two_ends import read_both  # the rules of two ends are needed by no other command
+    from pcapstall.pipeline.compare.two_ends_report import two_ends
 
     with terminal.ctrl_c_stops() as stop, terminal.Progress() as progress:
         together, unreadable = read_both([client], [server], how, all_flows, stop=stop, progress=progress)

@@ -10,7 +10,7 @@ from pcapstall.cli.inputs import check_inputs
 from pcapstall.cli.reading import exit_code, how_to_read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
-from pcapstall.pipeline.changes import read_side, thresholds_differ
+from pcapstall.pipeline.compare.changes import read_side, thresholds_differ
 from pcapstall.report.changes import GONE, NEW, compare_reports
 from pcapstall.report.conditions import ChangeConditions
 from pcapstall.report.to_changes import FORMATS, render_changes

@@ -14,11 +14,11 @@ from pcapstall.cli.extract_work import Work
 from pcapstall.cli.inputs import check_inputs
 from pcapstall.cli.reading import end_if_stopped, exit_code, how_to_read, read
 from pcapstall.core.errors import InputError, UsageError
-from pcapstall.pipeline.given import given_files
+from pcapstall.pipeline.ends.given import given_files
 from pcapstall.report.selector import compile_selector
 
 if TYPE_CHECKING:
-    from pcapstall.pipeline.anonymised import Anonymised
+    from pcapstall.pipeline.extract.anonymised import Anonymised
 
 FORMATS: Final = ("pcap", "pcapng")
 
@@ -105,7 +105,7 @@ def command(
     target = target_of(output, wanted, anonymised is not None, given)
     target.check([*captures, key_text] if key_text is not None and os.path.exists(key_text) else captures)
     work = Work(selectors, target, how, anonymised, key_text is not None)
-    from pcapstall.pipeline.spool import as_files
+    from pcapstall.pipeline.extract.spool import as_files
 
     with terminal.ctrl_c_stops() as stop, as_files(captures, stop) as names:
         stop.close()
@@ -128,6 +128,6 @@ def _anonymised(wanted: bool, key_text: str | None, hidden: tuple[str, ...]) -> 
         if not any(character.isalnum() for character in word):
             raise UsageError(f"--hide {word!r}: there is no word in it")
     from pcapstall.anonymise.secret import new_secret, parse_secret
-    from pcapstall.pipeline.anonymised import Anonymised
+    from pcapstall.pipeline.extract.anonymised import Anonymised
 
     return Anonymised(new_secret() if key_text is None else parse_secret(key_text), hidden)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from pcapstall.capture.source import can_be_read_again
 from pcapstall.cli import destination
 from pcapstall.core.errors import UsageError
-from pcapstall.pipeline.given import Given
+from pcapstall.pipeline.ends.given import Given
 
 if TYPE_CHECKING:
-    from pcapstall.pipeline.anonymised_files import Planned
+    from pcapstall.pipeline.extract.anonymised_files import Planned
 
 _NAMED_MAX: Final = 3
 """So many files are named in an error."""
@@ -85,7 +85,7 @@ def target_of(output: str, wanted: str | None, anonymize: bool, given: Given) ->
     once = next((path for path in inputs if not can_be_read_again(path)), None)
     if once is not None:
         raise UsageError(f"{once} is read more than once, so a pipe will not do: save it to a file first")
-    from pcapstall.pipeline.anonymised_files import plan
+    from pcapstall.pipeline.extract.anonymised_files import plan
 
     kind = wanted or "pcapng"
     folder = output.rstrip(os.sep) or os.sep

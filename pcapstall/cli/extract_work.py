@@ -23,8 +23,8 @@ from pcapstall.report.ranking import worst_first
 from pcapstall.report.untrusted import printable
 
 if TYPE_CHECKING:
-    from pcapstall.pipeline.anonymised import Anonymised
-    from pcapstall.pipeline.extract_run import Extracted
+    from pcapstall.pipeline.extract.anonymised import Anonymised
+    from pcapstall.pipeline.extract.run import Extracted
 
 _TOLD: Final = 20
 """Flows that are told of one by one."""
@@ -49,7 +49,7 @@ class Work:
 
     def extract(self, analysis: Analysis, stop: Stop) -> None:
         """Pick and write the flows, and what belongs to them."""
-        from pcapstall.pipeline.extract_run import Surroundings, Wanted, make
+        from pcapstall.pipeline.extract.run import Surroundings, Wanted, make
 
         if not analysis.report.captures:
             return
@@ -89,7 +89,7 @@ class Work:
             os.rmdir(folder)
 
     def _lines(self, made: "Extracted", total: int) -> Iterator[str]:
-        from pcapstall.pipeline.extract_check import differences
+        from pcapstall.pipeline.extract.check import differences
 
         chosen, written, target = made.chosen, made.written, self._target
         yield f"{target.capture}: {several(len(chosen), 'flow')}, {written.packets} of {several(total, 'packet')}"

@@ -11,7 +11,7 @@ from pcapstall.cli.inputs import check_inputs
 from pcapstall.cli.reading import exit_code, how_to_read, read
 from pcapstall.cli.stages import stages
 from pcapstall.pipeline import Analysis
-from pcapstall.pipeline.given import given_files
+from pcapstall.pipeline.ends.given import given_files
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.selector import asks_for_verdicts, compile_selector, the_only_one
@@ -74,8 +74,8 @@ def command(
     made: list[Timeline] = []
 
     def look_again(analysis: Analysis, stop: Stop) -> None:
-        from pcapstall.pipeline.pictures import whole
-        from pcapstall.pipeline.timeline import timeline_of
+        from pcapstall.pipeline.timeline.pictures import whole
+        from pcapstall.pipeline.timeline.timeline import timeline_of
 
         if selector is not None and analysis.report.captures:
             flows = filter(keep, analysis.report.flows) if keep is not None else analysis.report.flows

@@ -14,7 +14,7 @@ from pcapstall.cli.reading import exit_code, how_to_read, in_parallel, read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Analysis
-from pcapstall.pipeline.given import given_files
+from pcapstall.pipeline.ends.given import given_files
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.model import Totals
@@ -92,7 +92,7 @@ def command(
     pictured: list[Analysis] = []
 
     def draw(analysis: Analysis, stop: Stop) -> None:
-        from pcapstall.pipeline.pictures import with_timelines
+        from pcapstall.pipeline.timeline.pictures import with_timelines
 
         stages("reading the worst flows once more")
         pictured.append(with_timelines(analysis, captures, keep, stop))

@@ -12,7 +12,7 @@ from pcapstall.cli.reading import exit_code, how_to_read, read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Analysis
-from pcapstall.pipeline.given import given_files
+from pcapstall.pipeline.ends.given import given_files
 from pcapstall.report.render import parse_page_format
 from pcapstall.report.selector import asks_for_verdicts, compile_selector, the_only_one
 from pcapstall.report.timeline import Timeline
@@ -68,7 +68,7 @@ def command(
     made: list[Timeline] = []
 
     def make(analysis: Analysis, stop: Stop) -> None:
-        from pcapstall.pipeline.timeline import timeline_of
+        from pcapstall.pipeline.timeline.timeline import timeline_of
 
         if analysis.report.captures:
             stages("putting the timeline together")

@@ -24,7 +24,7 @@ from pcapstall.report.comparison_model import FileComparison
 from pcapstall.report.to_comparison import FORMATS
 
 if TYPE_CHECKING:
-    from pcapstall.pipeline.second_opinion import SecondOpinion
+    from pcapstall.pipeline.tshark.second_opinion import SecondOpinion
 
 
 @click.command("verify")
@@ -85,7 +85,7 @@ def command(
     destination.check(output, paths)
     with _ends_are_heard():
         # pyshark takes a quarter of a second to import; --help and wrong usage need not wait for it.
-        from pcapstall.pipeline.second_opinion import SecondOpinion
+        from pcapstall.pipeline.tshark.second_opinion import SecondOpinion
 
         opinion = SecondOpinion(keylog, decode_as, silence_s)
         work = _Work(paths, opinion)
@@ -161,7 +161,7 @@ class _Work:
                 yield file
 
     def _compared(self, path: str) -> FileComparison | None:
-        from pcapstall.pipeline.verify import verify_file
+        from pcapstall.pipeline.tshark.verify import verify_file
 
         stop = Stop()
         try:
@@ -181,7 +181,7 @@ class _Work:
 
 def _show(work: _Work, opinion: "SecondOpinion", wanted: str, output: str | None, everything: bool) -> None:
     """Write each file's lines when it is done: hundreds of files take hours. Nothing when there is none."""
-    from pcapstall.pipeline.verify import comparison
+    from pcapstall.pipeline.tshark.verify import comparison
     from pcapstall.report.to_comparison import render
 
     files = iter(work)

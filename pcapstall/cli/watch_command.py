@@ -16,7 +16,7 @@ from pcapstall.cli.reading import end_if_stopped, exit_code, how_to_read
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.core.times import MS, parse_duration
-from pcapstall.pipeline.watch import Watched, watch
+from pcapstall.pipeline.watch.run import Watched, watch
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.percentiles import Tally
 from pcapstall.report.watching import FORMATS, Standing, Told, line_of

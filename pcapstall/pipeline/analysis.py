@@ -16,14 +16,14 @@ from pcapstall.core.errors import InputError
 from pcapstall.core.frames import file_of
 from pcapstall.flows.flow import FLAG_MISSED_BYTES
 from pcapstall.flows.kept import MAX_FLOWS
-from pcapstall.pipeline.collect import Collector
+from pcapstall.pipeline.ends.given import GivenFile
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.follow import LOCAL, Files, Followed, Texts, follow_captures
-from pcapstall.pipeline.given import GivenFile
-from pcapstall.pipeline.scan import FileCounts
-from pcapstall.pipeline.tally import LengthTally
+from pcapstall.pipeline.scan.collect import Collector
+from pcapstall.pipeline.scan.loop import FileCounts
+from pcapstall.pipeline.scan.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted
-from pcapstall.pipeline.trust import (
+from pcapstall.pipeline.trust.captures import (
     bounds_reached,
     capture_report,
     cut_short,
@@ -36,8 +36,8 @@ from pcapstall.report.percentiles import Tally
 from pcapstall.report.thresholds import parse_thresholds
 
 if TYPE_CHECKING:
-    from pcapstall.pipeline.logs import Logs
-    from pcapstall.pipeline.straces import Straces
+    from pcapstall.pipeline.ends.logs import Logs
+    from pcapstall.pipeline.ends.straces import Straces
 
 ROWS_PAY: Final = 128
 """Rows for which it pays to have a process make a part of them."""
@@ -136,7 +136,7 @@ def analyse(
 def _open_straces(files: Sequence[GivenFile]) -> "Straces | None":
     if not files:
         return None
-    from pcapstall.pipeline.straces import Straces  # as long to import as the rest, and most reports have none
+    from pcapstall.pipeline.ends.straces import Straces  # as long to import as the rest, and most reports have none
 
     return Straces(files)
 
@@ -144,13 +144,13 @@ def _open_straces(files: Sequence[GivenFile]) -> "Straces | None":
 def _open_logs(files: Sequence[GivenFile]) -> "Logs | None":
     if not files:
         return None
-    from pcapstall.pipeline.logs import Logs  # for the same reason
+    from pcapstall.pipeline.ends.logs import Logs  # for the same reason
 
     return Logs(files)
 
 
 def _both_ends(captures: Sequence[CaptureReport], stop: Stop) -> list[str]:
-    from pcapstall.pipeline.same_packets import told_of_both_ends  # of several captures only
+    from pcapstall.pipeline.trust.same_packets import told_of_both_ends  # of several captures only
 
     return told_of_both_ends(captures, stop)
 
@@ -233,8 +233,8 @@ class _Rows:
         findings = self._findings
         if self._jobs == 1 or len(findings.flows()) < ROWS_PAY:
             return findings.rows(self._t0_ns)
-        from pcapstall.pipeline.forked import cores  # few reports have so many
-        from pcapstall.pipeline.rows import rows_by_several
+        from pcapstall.pipeline.shares.forked import cores  # few reports have so many
+        from pcapstall.pipeline.shares.rows import rows_by_several
 
         processes = min(self._jobs or cores(), 2 * len(findings.flows()) // ROWS_PAY)
         if processes == 1:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pcapstall.core.errors import UsageError
 from pcapstall.flows.kept import MAX_FLOWS
 from pcapstall.pipeline.analysis import Options, analyse
-from pcapstall.pipeline.given import parse_given
+from pcapstall.pipeline.ends.given import parse_given
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.model import FlowReport, Report

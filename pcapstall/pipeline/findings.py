@@ -15,8 +15,8 @@ from pcapstall.diagnose.capture_point import PointFinder
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.outcome import RACED, Outcome
 from pcapstall.flows.flow import Flow
-from pcapstall.pipeline.collect import Collector, can_stall
-from pcapstall.pipeline.tally import LengthTally
+from pcapstall.pipeline.scan.collect import Collector, can_stall
+from pcapstall.pipeline.scan.tally import LengthTally
 from pcapstall.wire.unread import UnreadPackets
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pcapstall.diagnose.dns import DnsLog
     from pcapstall.diagnose.engine import Tried
     from pcapstall.diagnose.races import Races
-    from pcapstall.pipeline.logs import Logs
-    from pcapstall.pipeline.straces import Straces
+    from pcapstall.pipeline.ends.logs import Logs
+    from pcapstall.pipeline.ends.straces import Straces
     from pcapstall.pipeline.verdicts import Verdicts
     from pcapstall.report.model import FlowReport
 

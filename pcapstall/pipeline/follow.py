@@ -17,21 +17,21 @@ from pcapstall.core.garbage import without_garbage
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.table import FlowTable
-from pcapstall.pipeline import given
-from pcapstall.pipeline.collect import Collector
-from pcapstall.pipeline.dots import FlowDots
+from pcapstall.pipeline.ends import given
 from pcapstall.pipeline.findings import Findings
-from pcapstall.pipeline.live import live_until
-from pcapstall.pipeline.scan import FileCounts, Listener, Scan
+from pcapstall.pipeline.scan.collect import Collector
+from pcapstall.pipeline.scan.dots import FlowDots
+from pcapstall.pipeline.scan.live import live_until
+from pcapstall.pipeline.scan.loop import FileCounts, Listener, Scan
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import UdpDatagram
 from pcapstall.wire.unread import UnreadPackets
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.analysis import Options
-    from pcapstall.pipeline.logs import Logs
-    from pcapstall.pipeline.share_result import ShareResult
-    from pcapstall.pipeline.straces import Straces
+    from pcapstall.pipeline.ends.logs import Logs
+    from pcapstall.pipeline.ends.straces import Straces
+    from pcapstall.pipeline.shares.result import ShareResult
 
 PAYS_LEN: Final = 256_000_000
 """Bytes of captures for which it pays to start a worker, even where packets are large and flows few."""
@@ -191,8 +191,8 @@ def _in_parallel(
     # Where every flow is shown, most of the time goes into the rows, which one process makes.
     if options.jobs == AS_MANY_AS_PAY and (options.all_flows or _total_len(names) < PAYS_LEN):
         return Alone("")
-    from pcapstall.pipeline.forked import cores  # a small capture needs none
-    from pcapstall.pipeline.workers import why_alone
+    from pcapstall.pipeline.shares.forked import cores  # a small capture needs none
+    from pcapstall.pipeline.shares.workers import why_alone
 
     probe = open_captures(list(paths), stop)
     probe.close()
@@ -217,8 +217,8 @@ def _in_shares(
     progress: Callable[[Captures], None] | None,
 ) -> Followed | Alone:
     """The same by several processes; if one has to do it over, why."""
-    from pcapstall.pipeline.shares import Wanted
-    from pcapstall.pipeline.workers import Reading
+    from pcapstall.pipeline.shares.share import Wanted
+    from pcapstall.pipeline.shares.workers import Reading
 
     collector, findings = _begin(options, Texts(None, None))
     wanted = Wanted(options.thresholds_ns, options.all_flows, options.max_flows, jobs)
@@ -233,8 +233,8 @@ def _in_shares(
 
 def _on_cluster(paths: Sequence[str], options: "Options", stop: Stop) -> Followed | Alone:
     """The same on a Dask cluster."""
-    from pcapstall.pipeline.cluster import follow_on_cluster
-    from pcapstall.pipeline.shares import Wanted
+    from pcapstall.pipeline.shares.cluster import follow_on_cluster
+    from pcapstall.pipeline.shares.share import Wanted
 
     collector, findings = _begin(options, Texts(None, None))
     wanted = Wanted(options.thresholds_ns, options.all_flows, options.max_flows, options.jobs)
@@ -250,7 +250,7 @@ def _put_together(
     results: "Sequence[ShareResult]", files: Files, collector: Collector, findings: Findings, options: "Options"
 ) -> Followed | Alone:
     """All shares as one; why not, where one process would have made something else of it."""
-    from pcapstall.pipeline.share_merge import put_together, why_not
+    from pcapstall.pipeline.shares.merge import put_together, why_not
 
     limits = Limits(int(collector.thresholds.least()), options.max_flows)
     limits.left_unread = sum(result.left_unread for result in results)

@@ -6,7 +6,7 @@ The report's tally knows percentiles and conditions; lengths are ranked only whe
 from collections.abc import Mapping
 
 from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES
-from pcapstall.pipeline.tally import LengthTally
+from pcapstall.pipeline.scan.tally import LengthTally
 from pcapstall.report.model import HealthySummary
 from pcapstall.report.percentiles import Tally
 

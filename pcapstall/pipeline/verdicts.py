@@ -25,8 +25,8 @@ from pcapstall.report.model import FlowReport
 from pcapstall.wire.unread import UnreadPackets
 
 if TYPE_CHECKING:
-    from pcapstall.pipeline.logs import Logs
-    from pcapstall.pipeline.straces import Straces
+    from pcapstall.pipeline.ends.logs import Logs
+    from pcapstall.pipeline.ends.straces import Straces
 
 
 class Verdicts:

@@ -1,6 +1,6 @@
 """A timeline as a value: one flow, its moments as rows in one order, and what is to be known of them.
 
-Renderers read this and nothing else; it is made in `pipeline.timeline`.
+Renderers read this and nothing else; it is made in `pipeline.timeline.timeline`.
 """
 
 from collections.abc import Sequence

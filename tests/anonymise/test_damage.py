@@ -9,8 +9,9 @@ from pcapstall.anonymise.secret import Secret
 from pcapstall.capture.captures import open_captures
 from pcapstall.extract.pcap_file import PcapFile
 from pcapstall.extract.records import records
-from pcapstall.pipeline import Options, analyse, extract
-from pcapstall.pipeline.anonymised import Anonymised
+from pcapstall.pipeline import Options, analyse
+from pcapstall.pipeline.extract import passes
+from pcapstall.pipeline.extract.anonymised import Anonymised
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 NAMES = {
@@ -29,7 +30,7 @@ Frame = tuple[int, bytes, int, int]
 
 def frames_of(path: Path) -> list[Frame]:
     cursor = open_captures([str(path)])
-    return [(int(r.ts_ns), extract.data_of(r), int(r.origlen), int(r.linktype)) for r in records(cursor)]
+    return [(int(r.ts_ns), passes.data_of(r), int(r.origlen), int(r.linktype)) for r in records(cursor)]
 
 
 def damaged(frames: list[Frame], source: random.Random) -> list[Frame]:
@@ -72,9 +73,9 @@ def test_damage_lets_nothing_through(folder: str, tmp_path: Path) -> None:
 
         def make(analysis: object, path: Path = path, out: Path = out, anonymised: Anonymised = anonymised) -> None:
             chosen = list(analysis.report.flows)  # type: ignore[attr-defined]
-            picked = extract.pick(analysis, chosen, [str(path)], None, anonymised)  # type: ignore[arg-type]
+            picked = passes.pick(analysis, chosen, [str(path)], None, anonymised)  # type: ignore[arg-type]
             with open(out, "wb") as file:
-                extract.write(file, "pcapng", picked, [str(path)], {}, [], None, anonymised)
+                passes.write(file, "pcapng", picked, [str(path)], {}, [], None, anonymised)
 
         analyse([str(path)], Options(all_flows=True), before_closing=make)
         data = out.read_bytes()

@@ -14,8 +14,9 @@ from pcapstall.anonymise.secret import Secret
 from pcapstall.capture.captures import open_captures
 from pcapstall.cli.main import main
 from pcapstall.extract.records import records
-from pcapstall.pipeline import Analysis, Options, analyse, extract
-from pcapstall.pipeline.anonymised import Anonymised
+from pcapstall.pipeline import Analysis, Options, analyse
+from pcapstall.pipeline.extract import passes
+from pcapstall.pipeline.extract.anonymised import Anonymised
 from pcapstall.report.model import FlowReport
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import TCP
@@ -42,10 +43,10 @@ def anonymise(path: Path, out: Path, use: Callable[[Analysis, list[FlowReport], 
 
     def make(analysis: Analysis) -> None:
         chosen = list(analysis.report.flows)
-        picked = extract.pick(analysis, chosen, [str(path)], None, anonymised)
-        comments = anonymised.comments(extract.comments_of(chosen, picked.firsts, ["the capture"]))
+        picked = passes.pick(analysis, chosen, [str(path)], None, anonymised)
+        comments = anonymised.comments(passes.comments_of(chosen, picked.firsts, ["the capture"]))
         with open(out, "wb") as file:
-            extract.write(file, "pcapng", picked, [str(path)], comments, [], None, anonymised)
+            passes.write(file, "pcapng", picked, [str(path)], comments, [], None, anonymised)
         use(analysis, chosen, anonymised)
 
     analyse([str(path)], Options(all_flows=True), before_closing=make)
@@ -283,7 +284,7 @@ def test_random_damage_never_leaks(tmp_path: Path) -> None:
     hosts = [bytes((10, 40, 39, 45)), bytes((10, 40, 42, 129))]
     cursor = open_captures([str(path)])
     for number, record in enumerate(records(cursor), 1):
-        whole = extract.data_of(record)
+        whole = passes.data_of(record)
         for _ in range(20):
             frame = bytearray(whole[: source.randrange(len(whole) + 1)])
             for _ in range(source.randrange(4)):

@@ -16,8 +16,9 @@ from pcapstall.anonymise.strace_text import StraceText
 from pcapstall.capture.captures import open_captures
 from pcapstall.cli.main import main
 from pcapstall.extract.records import records
-from pcapstall.pipeline import Analysis, Options, analyse, extract
-from pcapstall.pipeline.anonymised import Anonymised
+from pcapstall.pipeline import Analysis, Options, analyse
+from pcapstall.pipeline.extract import passes
+from pcapstall.pipeline.extract.anonymised import Anonymised
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 
@@ -73,7 +74,7 @@ def test_nothing_is_left_of_frames_that_no_flow_is_of(tmp_path: Path) -> None:
     anonymised = Anonymised(Secret(bytes(32)))
     cursor = open_captures([str(tmp_path / "c.pcapng")])
     made = [
-        anonymised.rewrite(n, extract.data_of(each), int(each.linktype)) for n, each in enumerate(records(cursor), 1)
+        anonymised.rewrite(n, passes.data_of(each), int(each.linktype)) for n, each in enumerate(records(cursor), 1)
     ]
     assert len(made) > 200
     assert left(marks, b"".join(each or b"" for each in made)) == []

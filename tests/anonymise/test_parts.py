@@ -20,7 +20,7 @@ from pcapstall.extract.pcap_file import PcapFile
 from pcapstall.extract.pcapng_file import Described, PcapngFile
 from pcapstall.extract.records import records
 from pcapstall.pipeline import Options, analyse
-from pcapstall.pipeline.extract import data_of
+from pcapstall.pipeline.extract.passes import data_of
 from pcapstall.report.model import FlowReport
 
 KEY = "77" * 16

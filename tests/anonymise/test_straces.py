@@ -19,8 +19,8 @@ from pcapstall.anonymise.strace_text import StraceText
 from pcapstall.cli.main import main
 from pcapstall.core.errors import InputError
 from pcapstall.pipeline import Options, analyse
-from pcapstall.pipeline.anonymised_files import Planned, Rewriter
-from pcapstall.pipeline.given import GivenFile
+from pcapstall.pipeline.ends.given import GivenFile
+from pcapstall.pipeline.extract.anonymised_files import Planned, Rewriter
 from pcapstall.report.model import FlowReport, LogReport, StraceReport
 from pcapstall.strace.args import read_string
 from pcapstall.strace.family import Lines, open_straces

@@ -15,7 +15,9 @@ from cli_support import CAPTURES, LOST, PATIENCE_S, wait_for
 
 from pcapstall.cli import compare_command, destination, diff_command, reading, report_command, summary_command
 from pcapstall.cli.main import main
-from pcapstall.pipeline import analysis, logs, straces, timeline
+from pcapstall.pipeline import analysis
+from pcapstall.pipeline.ends import logs, straces
+from pcapstall.pipeline.timeline import timeline
 from pcapstall.report import explanation, to_table
 
 STALLED = CAPTURES / "stalled-client-hello"
@@ -255,7 +257,7 @@ import sys
 from pathlib import Path
 from pcapstall.cli.main import main
 from pcapstall.core.textfile import TextStream
-from pcapstall.pipeline import straces
+from pcapstall.pipeline.ends import straces
 
 flag = Path(sys.argv.pop(1))
 match = straces.match_strace

@@ -122,7 +122,7 @@ def test_the_entry_point_imports_next_to_nothing() -> None:
 
 
 NOT_NEEDED = ("pcapstall.capture.remote", "pcapstall.diagnose.rules", "pcapstall.diagnose.case",
-              "pcapstall.match.matching", "pcapstall.pipeline.straces", "pcapstall.pipeline.verdicts",
+              "pcapstall.match.matching", "pcapstall.pipeline.ends.straces", "pcapstall.pipeline.verdicts",
               "pcapstall.report.expression", "pcapstall.report.places", "pcapstall.report.stories",
               "pcapstall.report.thread_grid", "pcapstall.report.to_html", "pcapstall.strace",
               "pcapstall.wire.preamble_", "bz2", "dataclasses", "dpkt", "glob", "html", "ipaddress", "json",

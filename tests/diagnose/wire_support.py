@@ -16,8 +16,8 @@ from pcapstall.core.frames import frame_ref
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.table import FlowTable
-from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.findings import Findings
+from pcapstall.pipeline.scan.collect import Collector
 from pcapstall.report.model import FlowReport
 from pcapstall.report.thresholds import parse_thresholds
 from pcapstall.wire.decode import Decoder

@@ -10,7 +10,7 @@ from pcapstall.extract.copying import Copying
 from pcapstall.extract.pcap_file import PcapFile
 from pcapstall.extract.pcapng_file import Described, PcapngFile
 from pcapstall.extract.records import FrameSet, Records, records
-from pcapstall.pipeline.extract import data_of
+from pcapstall.pipeline.extract.passes import data_of
 
 T0 = 1_600_000_000_123_456_789
 

@@ -22,8 +22,9 @@ from pcapstall.extract.pcap_file import PcapFile
 from pcapstall.extract.pcapng_file import Described, PcapngFile
 from pcapstall.extract.records import FrameSet, Records, records
 from pcapstall.flows.flow import Flow
-from pcapstall.pipeline import Analysis, Options, analyse, extract
-from pcapstall.pipeline.extract_check import differences
+from pcapstall.pipeline import Analysis, Options, analyse
+from pcapstall.pipeline.extract import passes
+from pcapstall.pipeline.extract.check import differences
 from pcapstall.pipeline.findings import Findings
 from pcapstall.report.model import FlowReport
 
@@ -46,7 +47,7 @@ Record = tuple[int, bytes, int, int]
 
 def content(path: Path | str) -> list[Record]:
     cursor = open_captures([str(path)])
-    found = [(int(r.ts_ns), extract.data_of(r), int(r.origlen), int(r.linktype)) for r in records(cursor)]
+    found = [(int(r.ts_ns), passes.data_of(r), int(r.origlen), int(r.linktype)) for r in records(cursor)]
     assert cursor.failed == []
     assert cursor.warnings == []
     return found
@@ -69,9 +70,9 @@ def test_an_extract_says_what_the_capture_says(path: Path, tmp_path: Path) -> No
         rows = list(analysis.report.flows)
         wanted = [row for row in rows if row.stalled or row.failed][:3] + rows[:1]
         for row in wanted:
-            picked = extract.pick(analysis, [row], [str(path)], None)
+            picked = passes.pick(analysis, [row], [str(path)], None)
             with open(small, "wb") as out:
-                written = extract.write(out, "pcapng", picked, [str(path)], {}, [])
+                written = passes.write(out, "pcapng", picked, [str(path)], {}, [])
             expected = [whole[(ref & 0xFFFFFFFF) - 1] for ref in picked.frames]
             assert content(small) == expected
             assert written.packets >= row.counts.packets
@@ -200,7 +201,7 @@ def test_the_worst_flow_is_told_first(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_an_endless_pipe_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pcapstall.capture.source import Stop
-    from pcapstall.pipeline import spool
+    from pcapstall.pipeline.extract import spool
 
     monkeypatch.setattr(spool, "SPOOL_MAX", 1000)
     fifo = tmp_path / "fifo"
@@ -460,5 +461,5 @@ def test_no_row_is_made_of_flows_that_are_not_chosen(selector: str, monkeypatch:
 
     monkeypatch.setattr(Findings, "row_of", note)
     path = str(CAPTURES / "stalled-client-hello" / "capture.pcap")
-    analyse([path], Options(all_flows=True), before_closing=lambda a: extract.choose(a, [selector]))
+    analyse([path], Options(all_flows=True), before_closing=lambda a: passes.choose(a, [selector]))
     assert made == [6]

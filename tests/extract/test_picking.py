@@ -10,7 +10,7 @@ from pcapstall.capture.captures import open_captures
 from pcapstall.cli.main import main
 from pcapstall.extract.pcap_file import PcapFile
 from pcapstall.extract.records import records
-from pcapstall.pipeline.extract import data_of
+from pcapstall.pipeline.extract.passes import data_of
 
 SECOND = 1_000_000_000
 T0 = 1_600_000_000 * SECOND

@@ -9,7 +9,7 @@ import pytest
 from pcapstall.capture.source import Stop
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Analysis, Options, analyse
-from pcapstall.pipeline.extract_run import Extracted, Surroundings, Wanted, make
+from pcapstall.pipeline.extract.run import Extracted, Surroundings, Wanted, make
 
 CAPTURE = Path(__file__).parent.parent.parent / "captures" / "stalled-client-hello" / "capture.pcap"
 

@@ -33,7 +33,7 @@ from pcapstall.flows.queue import Queue
 from pcapstall.flows.rarities import HalfRarities, Rarities
 from pcapstall.flows.renewed import clear, renew
 from pcapstall.flows.table import FlowSink, FlowTable
-from pcapstall.pipeline.collect import Collector
+from pcapstall.pipeline.scan.collect import Collector
 from pcapstall.report.thresholds import parse_thresholds
 from pcapstall.wire.tls_client_hello import ClientHello
 from pcapstall.wire.tls_hello import ServerHello

@@ -224,7 +224,7 @@ def test_no_pair_no_offset() -> None:
 def test_every_lab_socket_is_found(lab: Path) -> None:
     """By bytes where strace shows them: the flows of the truth, each side once."""
     from pcapstall.pipeline import Options, analyse
-    from pcapstall.pipeline.given import GivenFile
+    from pcapstall.pipeline.ends.given import GivenFile
 
     for name in ("a1_healthy_epoll", "m1_fd_reuse", "m6_concurrent_same_peer", "q1_dnat", "o1_clock_skew"):
         folder = lab / name

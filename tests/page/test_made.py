@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pcapstall.cli.main import main
-from pcapstall.pipeline import pictures
+from pcapstall.pipeline.timeline import pictures
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 STALLED = CAPTURES / "stalled-client-hello" / "capture.pcap"

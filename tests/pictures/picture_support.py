@@ -5,8 +5,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from pcapstall.pipeline import Analysis, Options, analyse
-from pcapstall.pipeline.given import parse_given
-from pcapstall.pipeline.timeline import timeline_of
+from pcapstall.pipeline.ends.given import parse_given
+from pcapstall.pipeline.timeline.timeline import timeline_of
 from pcapstall.report.pictures.svg import Picture
 from pcapstall.report.selector import the_only_one
 from pcapstall.report.timeline import Timeline

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pcapstall.core.errors import InputError
 from pcapstall.pipeline import Options, analyse
-from pcapstall.pipeline.given import parse_given
+from pcapstall.pipeline.ends.given import parse_given
 from pcapstall.report import from_json, to_json
 from pcapstall.report.from_json import Reader, read_report
 from pcapstall.report.model import CaptureReport, LogReport, Report, StraceReport

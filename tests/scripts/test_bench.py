@@ -196,7 +196,7 @@ def test_the_capture_of_a_long_trace_has_its_connections(tmp_path: Path) -> None
     import bench_strace
 
     from pcapstall.pipeline import Options, analyse
-    from pcapstall.pipeline.given import GivenFile
+    from pcapstall.pipeline.ends.given import GivenFile
 
     folder = SCRIPTS.parent / "captures" / "stalled-client-hello"
     trace, capture = tmp_path / "long.strace", tmp_path / "long.pcap"

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from shares_support import CAPTURES, report, told
 
 from pcapstall import _build
-from pcapstall.pipeline import scan, workers
-from pcapstall.pipeline.forked import Failure
-from pcapstall.pipeline.workers import Workers
+from pcapstall.pipeline.scan import loop
+from pcapstall.pipeline.shares import workers
+from pcapstall.pipeline.shares.forked import Failure
+from pcapstall.pipeline.shares.workers import Workers
 from pcapstall.wire.segment import ACK, FIN, SYN
 
 START_MS = 1_700_000_000_000
@@ -63,7 +64,7 @@ def json_of(path: Path, jobs: int, all_flows: bool) -> str:
         self._unstarted[index] = Failure("is not needed", "")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan, "EXPIRE_EVERY", 64)
+        patch.setattr(loop, "EXPIRE_EVERY", 64)
         patch.setattr(Workers, "_start", not_started)
         patch.setattr(workers, "warn_redone", lambda *_: None)
         several = report(path, jobs=jobs, all_flows=all_flows)

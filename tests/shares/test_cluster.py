@@ -17,8 +17,8 @@ from shares_support import CAPTURES, PACKETS
 
 from pcapstall.capture.source import Stop
 from pcapstall.core.errors import UsageError
-from pcapstall.pipeline import cluster
-from pcapstall.pipeline.shares import Wanted
+from pcapstall.pipeline.shares import cluster
+from pcapstall.pipeline.shares.share import Wanted
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'pcapstall[dask]'")
 
@@ -34,7 +34,7 @@ path, flag, begun = sys.argv[1:]
 class Killer(WorkerPlugin):
     # The first worker that follows its share is killed in the middle of it, and only that one.
     def setup(self, worker):
-        from pcapstall.pipeline import cluster, shares
+        from pcapstall.pipeline.shares import cluster, share
         follow = cluster.follow_and_tell
         looks = 0
 
@@ -56,7 +56,7 @@ class Killer(WorkerPlugin):
                 os.kill(os.getpid(), signal.SIGKILL)
 
         cluster.follow_and_tell = noted
-        shares._Resolver.progress = killed
+        share._Resolver.progress = killed
 
 if __name__ == "__main__":
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:

@@ -10,7 +10,7 @@ import pytest
 from shares_support import CAPTURES, FILES, label, make_traffic, report, told
 
 from pcapstall.pipeline import Options, analyse
-from pcapstall.pipeline.given import parse_given
+from pcapstall.pipeline.ends.given import parse_given
 
 STALLED = CAPTURES / "stalled-client-hello"
 
@@ -117,7 +117,7 @@ class TestWhatOneProcessDoes:
         assert analysis.alone == "straces and logs are matched with all flows by one process"
 
     def test_a_small_capture_unless_asked_for_more(self, traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from pcapstall.pipeline import workers
+        from pcapstall.pipeline.shares import workers
 
         started: list[int] = []
         monkeypatch.setattr(workers.Workers, "_start", lambda _self, index: started.append(index))

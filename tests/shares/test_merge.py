@@ -8,10 +8,11 @@ from shares_support import report, told
 
 from pcapstall import _build
 from pcapstall.diagnose import knowledge
-from pcapstall.pipeline import collect, share_merge
-from pcapstall.pipeline.share_merge import why_not
-from pcapstall.pipeline.share_result import ShareLog, ShareResult
-from pcapstall.pipeline.tally import LengthTally
+from pcapstall.pipeline.scan import collect
+from pcapstall.pipeline.scan.tally import LengthTally
+from pcapstall.pipeline.shares import merge
+from pcapstall.pipeline.shares.merge import why_not
+from pcapstall.pipeline.shares.result import ShareLog, ShareResult
 
 
 class TestReached:
@@ -23,7 +24,7 @@ class TestReached:
             pytest.skip("bounds are compiled in")
 
     def shrink(self, monkeypatch: pytest.MonkeyPatch, name: str, most: int) -> None:
-        for module in (knowledge, collect, share_merge):
+        for module in (knowledge, collect, merge):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, most)
 

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from shares_support import FILES, children, label, report, told
 
-from pcapstall.pipeline import Analysis, Options, analyse, analysis, forked, rows
+from pcapstall.pipeline import Analysis, Options, analyse, analysis
 from pcapstall.pipeline.findings import Findings
-from pcapstall.pipeline.forked import ShareHeld, ShareRedone, WorkerFault
+from pcapstall.pipeline.shares import forked, rows
+from pcapstall.pipeline.shares.forked import ShareHeld, ShareRedone, WorkerFault
 
 make_row = Findings.row_of
 

@@ -31,7 +31,7 @@ MAX_S = 60
 SCHEDULER = """
 import os, sys, time
 from distributed import LocalCluster
-from pcapstall.pipeline import cluster
+from pcapstall.pipeline.shares import cluster
 
 if __name__ == "__main__":
     flag = sys.argv[1]
@@ -187,8 +187,8 @@ def test_one_with_other_versions(tmp_path: Path, before: str, there: str) -> Non
 
 
 def test_another_dask_is_said_and_does_not_matter(tmp_path: Path) -> None:
-    change = "import distributed; distributed.__version__ = '2024.1'; from pcapstall.pipeline import shares;"
-    with scheduler(tmp_path, change + "cluster.follow_and_tell = shares.follow_and_tell") as at:
+    change = "import distributed; distributed.__version__ = '2024.1'; from pcapstall.pipeline.shares import share;"
+    with scheduler(tmp_path, change + "cluster.follow_and_tell = share.follow_and_tell") as at:
         process = start("--scheduler", at.address)
         out, err = process.communicate(timeout=MAX_S)
     assert (process.returncode, err.count("\n")) == (0, 1)
@@ -257,7 +257,7 @@ class TestOwnCluster:
 
     HELD = """
 import os, signal, sys, time
-from pcapstall.pipeline import cluster, own_cluster
+from pcapstall.pipeline.shares import cluster, own_cluster
 
 def held(captures, wanted, index):
     open({flag!r}, "w").close()

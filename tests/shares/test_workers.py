@@ -17,9 +17,10 @@ from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
 from pcapstall.cli.terminal import ctrl_c_stops
 from pcapstall.core.errors import InputError
-from pcapstall.pipeline import Analysis, Options, analyse, forked, workers
-from pcapstall.pipeline.forked import Failure, Forked, ShareHeld, ShareRedone, WorkerFault
-from pcapstall.pipeline.paper import Paper
+from pcapstall.pipeline import Analysis, Options, analyse
+from pcapstall.pipeline.shares import forked, workers
+from pcapstall.pipeline.shares.forked import Failure, Forked, ShareHeld, ShareRedone, WorkerFault
+from pcapstall.pipeline.shares.paper import Paper
 
 
 @pytest.fixture(autouse=True)
@@ -208,7 +209,7 @@ FAILING = """
 import sys
 import os
 from pcapstall.__main__ import main
-from pcapstall.pipeline import forked, workers
+from pcapstall.pipeline.shares import forked, workers
 
 def failing(self, now_ns):
     raise {error}
@@ -502,7 +503,8 @@ class TestCommand:
     HELD = """
 import os, sys, time
 from pcapstall.__main__ import main
-from pcapstall.pipeline import follow, workers
+from pcapstall.pipeline import follow
+from pcapstall.pipeline.shares import workers
 
 folder, endless = sys.argv.pop(1), sys.argv.pop(1)
 calls = 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pcapstall.pipeline import Options, analyse
-from pcapstall.pipeline.given import GivenFile
+from pcapstall.pipeline.ends.given import GivenFile
 
 LAB = Path(__file__).resolve().parents[2].parent / "shared" / "lab"
 RUNS = ("b3_no_epoll_wait_c", "c1_futex_lock", "d3_busy_other_syscalls", "e2_pipe_child", "f1_late_accept",

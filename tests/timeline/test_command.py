@@ -20,7 +20,7 @@ from pcapstall.cli.main import main
 from pcapstall.core.textfile import TextSource, TextStream
 from pcapstall.flows.flow import Flow
 from pcapstall.match.packet_moments import Packet
-from pcapstall.pipeline import timeline as timeline_module
+from pcapstall.pipeline.timeline import timeline as timeline_module
 from pcapstall.report.render import PAGE_FORMATS
 
 Golden = Callable[[str, str], None]

@@ -23,7 +23,7 @@ from two_ends_support import (
 
 from pcapstall.core.errors import UsageError
 from pcapstall.flows.flow import Flow
-from pcapstall.pipeline import compare
+from pcapstall.pipeline.compare import two_ends
 from pcapstall.report.two_ends_model import TwoEnds
 
 VERDICTS: dict[str, list[tuple[str, str, str, str]]] = {
@@ -276,12 +276,12 @@ def test_the_second_reading_makes_no_garbage_collections(monkeypatch: pytest.Mon
     """As the first one does: nothing in the flows' state makes cycles."""
     collecting: list[bool] = []
 
-    class Wanted(compare._Wanted):
+    class Wanted(two_ends._Wanted):
         def take(self, flow: Flow) -> bool:
             collecting.append(gc.isenabled())
             return super().take(flow)
 
-    monkeypatch.setattr(compare, "_Wanted", Wanted)
+    monkeypatch.setattr(two_ends, "_Wanted", Wanted)
     compared(*both("client-hello-lost"))
     assert collecting
     assert not any(collecting)

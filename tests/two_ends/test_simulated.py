@@ -23,8 +23,8 @@ from pcapstall.diagnose.two_ends.pairing import pair_flows
 from pcapstall.diagnose.two_ends.scene import Scene, Span, event_samples
 from pcapstall.diagnose.two_ends.verdict import TwoVerdict
 from pcapstall.flows.table import FlowTable
-from pcapstall.pipeline.collect import Collector
 from pcapstall.pipeline.findings import Findings
+from pcapstall.pipeline.scan.collect import Collector
 from pcapstall.report.thresholds import parse_thresholds
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pcapstall.pipeline import Options
-from pcapstall.pipeline.compare import read_both
-from pcapstall.pipeline.two_ends_report import two_ends
+from pcapstall.pipeline.compare.two_ends import read_both
+from pcapstall.pipeline.compare.two_ends_report import two_ends
 from pcapstall.report.thresholds import parse_thresholds
 from pcapstall.report.two_ends_model import PairReport, TwoEnds
 

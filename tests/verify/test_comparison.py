@@ -4,7 +4,7 @@ import pytest
 from verify_support import client_hello, handshake, pieces, record, write
 
 from pcapstall.pipeline import Options, analyse
-from pcapstall.pipeline.unread_linktypes import unread_linktypes
+from pcapstall.pipeline.trust.unread_linktypes import unread_linktypes
 from pcapstall.report import known_differences
 from pcapstall.report.comparison import compare, compare_flow
 from pcapstall.report.comparison_model import COMPARED_EVENTS, FlowComparison, Seen, SeenAlert, SeenFlow

@@ -2,16 +2,16 @@
 
 import pytest
 
-from pcapstall.pipeline.second_opinion import _late_filters
-from pcapstall.pipeline.tshark_messages import CLIENT_HELLO, SERVER_HELLO, Message
-from pcapstall.pipeline.tshark_packets import (
+from pcapstall.pipeline.tshark.messages import CLIENT_HELLO, SERVER_HELLO, Message
+from pcapstall.pipeline.tshark.packets import (
     DAMAGED_HEADER,
     ICMP_QUOTE,
     TsharkSegment,
     TsharkStray,
     epoch_ns,
 )
-from pcapstall.pipeline.tshark_streams import Streams
+from pcapstall.pipeline.tshark.second_opinion import _late_filters
+from pcapstall.pipeline.tshark.streams import Streams
 from pcapstall.report.comparison_model import Seen, SeenFlow
 
 A, B = "10.0.0.1:40000", "10.0.0.2:443"

@@ -13,7 +13,7 @@ import pytest
 from verify_support import CAPTURES, PDML, handshake, write
 
 from pcapstall.cli.main import main
-from pcapstall.pipeline.tshark_program import Tshark
+from pcapstall.pipeline.tshark.program import Tshark
 
 CAPTURE = str(CAPTURES / "refused" / "capture.pcap")
 Fake = Callable[..., Path]
@@ -84,9 +84,9 @@ def test_a_tshark_that_fails(script: str, said: str, fake_tshark: Fake, capsys: 
 def test_a_packet_without_end(
     fake_tshark: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from pcapstall.pipeline import tshark_pdml
+    from pcapstall.pipeline.tshark import pdml
 
-    monkeypatch.setattr(tshark_pdml, "_PACKET_MAX", 1 << 20)
+    monkeypatch.setattr(pdml, "_PACKET_MAX", 1 << 20)
     fake_tshark("yes '<?xml' | tr -d '\\n' | head -c 3000000")
     assert "printed something else than PDML after 0 packets" in complaint(capsys, CAPTURE)
 
@@ -115,9 +115,9 @@ def test_a_version_without_end(fake_tshark: Fake, capsys: pytest.CaptureFixture[
 def test_a_version_that_does_not_come(
     fake_tshark: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from pcapstall.pipeline import tshark_program
+    from pcapstall.pipeline.tshark import program
 
-    monkeypatch.setattr(tshark_program, "START_S", 0.3)
+    monkeypatch.setattr(program, "START_S", 0.3)
     fake_tshark("exit 0", "exec sleep 1000")
     assert "--version did not answer in 0.3 s" in complaint(capsys, CAPTURE)
 
@@ -125,9 +125,9 @@ def test_a_version_that_does_not_come(
 def test_what_a_wrapper_has_started_for_the_version_ends_with_it(
     tmp_path: Path, fake_tshark: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from pcapstall.pipeline import tshark_program
+    from pcapstall.pipeline.tshark import program
 
-    monkeypatch.setattr(tshark_program, "START_S", 0.5)
+    monkeypatch.setattr(program, "START_S", 0.5)
     fake_tshark("exit 0", f"sleep 100 & echo $! > {tmp_path}/pid; wait; echo x")
     assert "--version did not answer in 0.5 s" in complaint(capsys, CAPTURE)
     assert is_gone(int((tmp_path / "pid").read_text()))

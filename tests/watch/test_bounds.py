@@ -15,8 +15,8 @@ from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.knowledge import Knowledge, server_endpoint
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.table import FlowSink, FlowTable
-from pcapstall.pipeline.watch_flows import WatchedFlows
-from pcapstall.pipeline.watch_story import Story
+from pcapstall.pipeline.watch.flows import WatchedFlows
+from pcapstall.pipeline.watch.story import Story
 from pcapstall.report.watching import Standing, Told
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import TCP
@@ -171,10 +171,10 @@ def test_every_flow_is_told_of_that_stalls_and_none_else(drawn: list[tuple[int, 
 
 def test_garbage_is_collected_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And with it CPython's store of freed tuples: else memory seems to grow for half an hour."""
-    from pcapstall.pipeline import watch
+    from pcapstall.pipeline.watch import run
 
     counts = []
-    monkeypatch.setattr(watch, "COLLECT_S", 0.0)
+    monkeypatch.setattr(run, "COLLECT_S", 0.0)
     monkeypatch.setattr(gc, "collect", lambda: counts.append(1))
     path = tmp_path / "some.pcap"
     path.write_bytes(capture(flow(1), flow(2, late_ns=2 * SECOND)))

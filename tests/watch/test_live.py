@@ -13,7 +13,7 @@ import pytest
 from cli_support import PATIENCE_S, one_line, rest_of, run, start
 from watch_support import HEADER, MS, SECOND, START_NS, Listening, capture, feed, flow, stamped
 
-from pcapstall.pipeline.watch_clock import BLOCK_NS, LATE_MAX_NS, LEARNED_NS, SURE, CaptureClock
+from pcapstall.pipeline.watch.clock import BLOCK_NS, LATE_MAX_NS, LEARNED_NS, SURE, CaptureClock
 
 
 def watched_live(

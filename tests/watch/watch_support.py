@@ -12,7 +12,7 @@ from types import ModuleType
 import bench_traffic as traffic
 
 from pcapstall.pipeline import Options
-from pcapstall.pipeline.watch import Watched, watch
+from pcapstall.pipeline.watch.run import Watched, watch
 from pcapstall.report.thresholds import parse_thresholds
 from pcapstall.report.watching import Standing, Told
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from wire_support import MS, PSH, SECOND, START_NS, Road, client_hello, follow
 
+from pcapstall.pipeline.ends.given import GivenFile
+from pcapstall.pipeline.ends.straces import Straces
 from pcapstall.pipeline.findings import Findings
-from pcapstall.pipeline.given import GivenFile
-from pcapstall.pipeline.straces import Straces
 from pcapstall.report.model import FlowReport, StraceReport
 from pcapstall.wire.segment import ACK
 

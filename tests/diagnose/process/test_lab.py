@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pcapstall.pipeline import Options, analyse
-from pcapstall.pipeline.given import GivenFile
+from pcapstall.pipeline.ends.given import GivenFile
 from pcapstall.report.model import FlowReport
 
 CAPTURES = Path(__file__).parents[3] / "captures"

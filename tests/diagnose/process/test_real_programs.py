@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pcapstall.pipeline import Options, analyse
-from pcapstall.pipeline.given import GivenFile
+from pcapstall.pipeline.ends.given import GivenFile
 
 REAL = Path(__file__).parent / "real"
 RUNS = [
