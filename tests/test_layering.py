@@ -27,6 +27,19 @@ BELOW: dict[str, set[str]] = {
 for _name in ("match", "diagnose", "report", "pipeline", "cli"):
     BELOW[_name] = set(BELOW)
 
+STORY = "pipeline"
+"""The modules of pipeline that are in none of its sub-packages: from captures to a report."""
+PIPELINE: dict[str, set[str]] = {
+    "scan": set(),
+    "ends": set(),
+    "trust": {"scan"},
+    "shares": {"scan"},
+    STORY: {"scan", "ends", "trust", "shares"},
+}
+"""What each sub-package of pipeline may import of the others; those that do a command's work add up to nothing."""
+for _name in ("watch", "extract", "timeline", "compare", "tshark"):
+    PIPELINE[_name] = {"scan", "ends", "trust", "shares", STORY}
+
 TOP = {"pcapstall": {"pipeline", "report"}, "pcapstall._build": set[str](), "pcapstall.__main__": {"cli"}}
 """Modules outside the packages. `pcapstall.__version__` may be read from anywhere."""
 
@@ -61,6 +74,14 @@ def layer_of(name: str) -> str:
     return name.split(".")[1]
 
 
+def part_of(name: str) -> str:
+    """`pcapstall.pipeline.scan.loop` is of `scan`, `pcapstall.pipeline.analysis` of the story; others are of none."""
+    if layer_of(name) != "pipeline":
+        return ""
+    parts = name.split(".")
+    return parts[2] if len(parts) > 2 and (PACKAGE / "pipeline" / parts[2]).is_dir() else STORY
+
+
 def imports(tree: ast.AST, importer: str, is_package: bool) -> list[tuple[int, str]]:
     """Every imported module, absolute, with its line. `from pcapstall import wire` is an import of both."""
     found: list[tuple[int, str]] = []
@@ -74,6 +95,8 @@ def imports(tree: ast.AST, importer: str, is_package: bool) -> list[tuple[int, s
                 kept = parts[: len(parts) - node.level + (1 if is_package else 0)]
                 base = ".".join([*kept, *([base] if base else [])])
             found.append((node.lineno, base))
+            if base == "pcapstall.pipeline":
+                found += [(node.lineno, f"{base}.{alias.name}") for alias in node.names]
             if base == "pcapstall":
                 names = [alias.name for alias in node.names if alias.name != "__version__"]
                 found += [(node.lineno, f"pcapstall.{name}") for name in names]
@@ -94,10 +117,12 @@ def violations(source: str, name: str, is_package: bool = False) -> list[str]:
     """The imports of ``source`` that go up or sideways."""
     layer = layer_of(name)
     allowed = TOP[name] if name in TOP else BELOW[layer] | {layer}
+    part = part_of(name)
+    parts = PIPELINE[part] | {part} if part else set(PIPELINE)
     return [
         f"line {line}: {name} imports {target}"
         for line, target in imports(ast.parse(source), name, is_package)
-        if layer_of(target) and layer_of(target) not in allowed
+        if (layer_of(target) and layer_of(target) not in allowed) or (part_of(target) and part_of(target) not in parts)
     ]
 
 
@@ -109,6 +134,7 @@ def all_modules() -> list[Path]:
 def test_imports_go_down_the_ladder(path: Path) -> None:
     name = module_name(path)
     assert name in TOP or layer_of(name) in BELOW, f"{name} belongs to no package of the ladder"
+    assert part_of(name) in {"", *PIPELINE}, f"{name} is in no sub-package of the pipeline's ladder"
     assert violations(path.read_text(encoding="utf-8"), name, path.name == "__init__.py") == []
 
 
@@ -123,6 +149,11 @@ def test_imports_go_down_the_ladder(path: Path) -> None:
         ("pcapstall.flows.flow", "import importlib\nimportlib.import_module('pcapstall.report.model')", 2),
         ("pcapstall.report.model", "from pcapstall.pipeline import analyse", 1),
         ("pcapstall._build", "import pcapstall.core.times", 1),
+        ("pcapstall.pipeline.scan.collect", "from pcapstall.pipeline.shares import merge", 1),
+        ("pcapstall.pipeline.shares.workers", "def f():\n    from pcapstall.pipeline import follow", 2),
+        ("pcapstall.pipeline.ends.logs", "from pcapstall.pipeline import analyse", 1),
+        ("pcapstall.pipeline.follow", "from pcapstall.pipeline.watch.run import watch", 1),
+        ("pcapstall.pipeline.watch.run", "from ..extract import passes", 1),
     ],
 )
 def test_the_check_sees_every_way_up(name: str, source: str, line: int) -> None:
@@ -138,6 +169,8 @@ def test_the_check_sees_every_way_up(name: str, source: str, line: int) -> None:
         ("pcapstall.cli.main", "def f():\n    import pcapstall.pipeline"),
         ("pcapstall.report.model", "from pcapstall import __version__"),
         ("pcapstall.match.pairs", "from pcapstall.strace.line import read"),
+        ("pcapstall.pipeline.follow", "from pcapstall.pipeline.shares.workers import Reading"),
+        ("pcapstall.pipeline.watch.run", "from pcapstall.pipeline.analysis import Options\nfrom . import clock"),
     ],
 )
 def test_the_check_allows_the_way_down(name: str, source: str) -> None:

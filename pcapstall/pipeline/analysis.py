@@ -18,8 +18,9 @@ from pcapstall.flows.flow import FLAG_MISSED_BYTES
 from pcapstall.flows.kept import MAX_FLOWS
 from pcapstall.pipeline.ends.given import GivenFile
 from pcapstall.pipeline.findings import Findings
-from pcapstall.pipeline.follow import LOCAL, Files, Followed, Texts, follow_captures
+from pcapstall.pipeline.follow import LOCAL, Followed, Texts, follow_captures
 from pcapstall.pipeline.scan.collect import Collector
+from pcapstall.pipeline.scan.files import Files
 from pcapstall.pipeline.scan.loop import FileCounts
 from pcapstall.pipeline.scan.tally import LengthTally
 from pcapstall.pipeline.totals import as_tally, summary_of_counted

@@ -6,13 +6,11 @@ told elsewhere.
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pcapstall.capture.captures import Captures, open_captures
-from pcapstall.capture.info import CaptureInfo
 from pcapstall.capture.source import Stop, can_be_read_again
-from pcapstall.core.errors import InputError
 from pcapstall.core.garbage import without_garbage
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.kept import Limits
@@ -21,11 +19,11 @@ from pcapstall.pipeline.ends import given
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.scan.collect import Collector
 from pcapstall.pipeline.scan.dots import FlowDots
+from pcapstall.pipeline.scan.files import Files, files_of
 from pcapstall.pipeline.scan.live import live_until
 from pcapstall.pipeline.scan.loop import FileCounts, Listener, Scan
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import UdpDatagram
-from pcapstall.wire.unread import UnreadPackets
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.analysis import Options
@@ -40,20 +38,6 @@ DASK: Final = "dask"
 """Of `Options.engine`."""
 AS_MANY_AS_PAY: Final = 0
 """Of `Options.jobs`."""
-
-
-class Files(NamedTuple):
-    """What is known of the files when they have been read."""
-
-    infos: Sequence[CaptureInfo]
-    failed: Sequence[InputError]
-    """Those that cannot be read."""
-    stopped: bool
-    bytes_read: int
-    total_bytes: int | None
-    counts: Mapping[int, FileCounts]
-    """By the index of the file."""
-    unread: UnreadPackets
 
 
 class Followed(NamedTuple):
@@ -140,19 +124,6 @@ def follow(captures: Captures, table: FlowTable, ears: Listener) -> Scan:
     return scan
 
 
-def files_of(captures: Captures, scan: Scan) -> Files:
-    """What is known of ``captures``, which ``scan`` has read."""
-    return Files(
-        captures.infos(),
-        list(captures.failed),
-        captures.stopped,
-        captures.bytes_read,
-        captures.total_bytes,
-        scan.files,
-        scan.unread,
-    )
-
-
 def _begin(options: "Options", texts: Texts) -> tuple[Collector, Findings]:
     collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows)
     if options.pictures:
@@ -226,9 +197,17 @@ def _in_shares(
         captures = reading.captures
         if progress is not None:
             progress(captures)
-        scan, results = reading.run(_Ears(findings, None if progress is None else lambda: progress(captures)))
+        ears = _Ears(findings, None if progress is None else lambda: progress(captures))
+        scan, results = reading.run(ears, _load_what_comes_later)
         files = files_of(captures, scan)
     return _put_together(results, files, collector, findings, options)
+
+
+def _load_what_comes_later() -> None:
+    """What puts shares together and makes rows: whoever waits for workers has the time."""
+    import pcapstall.diagnose.races
+    import pcapstall.pipeline.shares.merge
+    import pcapstall.pipeline.verdicts  # noqa: F401
 
 
 def _on_cluster(paths: Sequence[str], options: "Options", stop: Stop) -> Followed | Alone:

@@ -12,7 +12,7 @@ from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.packing import make_packable
 from pcapstall.flows.share import Share
 from pcapstall.flows.table import FlowTable
-from pcapstall.pipeline.follow import Files, files_of
+from pcapstall.pipeline.scan.files import Files, files_of
 from pcapstall.pipeline.scan.loop import FileCounts, Listener, Scan
 from pcapstall.pipeline.shares.collect import ShareCollector
 from pcapstall.pipeline.shares.result import ShareResult, packed, result_of

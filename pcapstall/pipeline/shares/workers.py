@@ -7,9 +7,8 @@ files anew.
 
 import os
 import select
-from collections.abc import Sequence
-from importlib import import_module
-from typing import Final, Self
+from collections.abc import Callable, Sequence
+from typing import Self
 
 from pcapstall.capture.captures import Captures, open_captures
 from pcapstall.capture.gate import Board, Gate
@@ -21,9 +20,6 @@ from pcapstall.pipeline.shares.forked import LOOK_S, Failure, Forked, end_with, 
 from pcapstall.pipeline.shares.paper import Paper, heard, tell
 from pcapstall.pipeline.shares.result import ShareResult, packed
 from pcapstall.pipeline.shares.share import Wanted, follow_share
-
-_NEEDED_LATER: Final = ("pcapstall.pipeline.shares.merge", "pcapstall.diagnose.races", "pcapstall.pipeline.verdicts")
-"""To put shares together, and for rows."""
 
 
 def why_alone(captures: Captures) -> str:
@@ -181,11 +177,13 @@ class Reading:
         self._workers.close()
         self.captures.close()
 
-    def run(self, listener: Listener) -> tuple[Scan, list[ShareResult]]:
-        """Read everything; the scan is that of this process. KeyboardInterrupt when asked for the end twice."""
+    def run(self, listener: Listener, meanwhile: Callable[[], None]) -> tuple[Scan, list[ShareResult]]:
+        """Read everything; the scan is that of this process. KeyboardInterrupt when asked for the end twice.
+
+        ``meanwhile`` is called if flows are to be shown, before the other processes are waited for.
+        """
         with without_garbage():
             own, scan = follow_share(self.captures, self._wanted, 0, listener)
             if own.kept:
-                for name in _NEEDED_LATER:
-                    import_module(name)  # whoever waits for workers has the time
+                meanwhile()
             return scan, [own, *self._workers.results(self._stop)]
