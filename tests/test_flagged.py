@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pcapstall.pipeline import Options, analyse
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 
 DOCS = Path(__file__).parent.parent / "docs"
 FLAGGED = DOCS / "flagged-corpus-flows.md"

@@ -47,7 +47,7 @@ def formats(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Ite
 
 def slow(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """Intervals that can stall."""
-    from pcapstall.report.model import STALL_INTERVALS
+    from pcapstall.report.names import STALL_INTERVALS
 
     return _beginning((f"{name}=" for name in STALL_INTERVALS), incomplete)
 
@@ -62,7 +62,7 @@ def columns(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> It
 def conditions(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """What a condition can ask for."""
     from pcapstall.report.condition_language import STATISTICS
-    from pcapstall.report.model import INTERVALS
+    from pcapstall.report.names import INTERVALS
 
     changes = ("new_stalls", "gone_stalls") if ctx.info_name == "diff" else ()
     statistics = (f"{name}.{of}" for name in INTERVALS for of in STATISTICS)

@@ -17,8 +17,8 @@ from pcapstall.cli.extract_target import Target
 from pcapstall.cli.stages import stages
 from pcapstall.core.counts import several
 from pcapstall.pipeline import Analysis, Options
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.happening import what_happened
-from pcapstall.report.model import FlowReport
 from pcapstall.report.ranking import worst_first
 from pcapstall.report.untrusted import printable
 

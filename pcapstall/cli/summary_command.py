@@ -14,7 +14,7 @@ from pcapstall.cli.reading import exit_code, how_to_read, in_parallel, read
 from pcapstall.cli.stages import stages
 from pcapstall.pipeline import Analysis
 from pcapstall.report.conditions import FailConditions
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.percentiles import GROUPS, Tally, rows_of, tallies_by
 from pcapstall.report.prose import what_was_read
 from pcapstall.report.render import parse_page_format

@@ -32,7 +32,9 @@ from pcapstall.pipeline.trust.captures import (
     loopback_files,
     with_steps,
 )
-from pcapstall.report.model import CaptureReport, FlowReport, HealthySummary, Report
+from pcapstall.report.flow_model import FlowReport
+from pcapstall.report.input_model import CaptureReport
+from pcapstall.report.model import HealthySummary, Report
 from pcapstall.report.percentiles import Tally
 from pcapstall.report.thresholds import parse_thresholds
 

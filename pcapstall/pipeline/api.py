@@ -12,7 +12,8 @@ from pcapstall.pipeline.analysis import Options, analyse
 from pcapstall.pipeline.ends.given import parse_given
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
-from pcapstall.report.model import FlowReport, Report
+from pcapstall.report.flow_model import FlowReport
+from pcapstall.report.model import Report
 from pcapstall.report.thresholds import parse_thresholds
 
 Path = str | os.PathLike[str]

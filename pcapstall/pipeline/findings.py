@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pcapstall.pipeline.ends.logs import Logs
     from pcapstall.pipeline.ends.straces import Straces
     from pcapstall.pipeline.verdicts import Verdicts
-    from pcapstall.report.model import FlowReport
+    from pcapstall.report.flow_model import FlowReport
 
 
 _CLOCK_STEP: Final = "clock_step"

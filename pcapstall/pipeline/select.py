@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from pcapstall.pipeline.analysis import Analysis
 from pcapstall.report.conditions import FailConditions
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.percentiles import Tally
 
 

@@ -20,8 +20,8 @@ from pcapstall.diagnose.neighbours import Neighbours
 from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.surroundings import Surroundings
 from pcapstall.flows.flow import Flow
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.from_flow import flow_report
-from pcapstall.report.model import FlowReport
 from pcapstall.wire.unread import UnreadPackets
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from pcapstall.core.errors import InputError
-from pcapstall.report.model import INTERVALS, FlowReport, IntervalSummary
+from pcapstall.report.flow_model import FlowReport
+from pcapstall.report.model import IntervalSummary
+from pcapstall.report.names import INTERVALS
 from pcapstall.report.percentiles import Tally, outcome_counts
 
 NEW: Final = "new"

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from pcapstall.core.digits import is_decimal
-from pcapstall.report.model import INTERVALS, STALL_INTERVALS, AlertReport, Counts, FlowReport
+from pcapstall.report.flow_model import AlertReport, Counts, FlowReport
+from pcapstall.report.names import INTERVALS, STALL_INTERVALS
 
 FlowT = TypeVar("FlowT")
 

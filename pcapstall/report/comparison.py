@@ -14,7 +14,7 @@ from pcapstall.report.comparison_model import (
     SeenFlow,
     Value,
 )
-from pcapstall.report.model import AlertReport, EventReport, FlowReport
+from pcapstall.report.flow_model import AlertReport, EventReport, FlowReport
 
 _OTHER_SIDE = {"client": "server", "server": "client"}
 

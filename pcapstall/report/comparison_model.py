@@ -6,7 +6,7 @@ Nothing here reads, decides or draws. Times are integer nanoseconds since the Un
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from pcapstall.report.model import EventReport, FlowReport
+from pcapstall.report.flow_model import EventReport, FlowReport
 
 SCHEMA: Final = 1
 """Of the JSON of a comparison; keys keep their names and meaning within a number."""

@@ -12,9 +12,9 @@ from pcapstall.core.times import SECOND
 from pcapstall.report.comparison import endpoints_text
 from pcapstall.report.comparison_model import Decrypted, FileComparison, FlowComparison, Seen, SeenFlow, Value
 from pcapstall.report.flow_grid import LEGENDS
+from pcapstall.report.flow_model import EventReport, FlowReport
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
 from pcapstall.report.known_differences import KNOWN
-from pcapstall.report.model import EventReport, FlowReport
 
 SHOWN: Final = 25
 """Rows of a table, and flows told of one by one, without `--all`."""

@@ -12,7 +12,7 @@ from pcapstall.report.columns import FLOW_COLUMNS
 from pcapstall.report.expression import DURATION, END, NUMBER, WORD, Token, Tokens, did_you_mean
 from pcapstall.report.filter import Filter, parse_filter
 from pcapstall.report.matchers import COMPARE
-from pcapstall.report.model import INTERVALS
+from pcapstall.report.names import INTERVALS
 
 STATISTICS: Final = ("n", "min", "p50", "p90", "p99", "max")
 """What can be asked of an interval."""

@@ -11,7 +11,9 @@ from pcapstall.core.errors import UsageError
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.engine import Tried
 from pcapstall.report import stories, to_jira, to_markdown, to_table
-from pcapstall.report.model import SCHEMA, STALL_INTERVALS, FlowReport, Report
+from pcapstall.report.flow_model import FlowReport
+from pcapstall.report.model import SCHEMA, Report
+from pcapstall.report.names import STALL_INTERVALS
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.places import Places
 from pcapstall.report.render import parse_format

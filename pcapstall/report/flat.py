@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Final
 
-from pcapstall.report.model import EVENTS, INTERVALS, PARTS, Counts, FlowReport
+from pcapstall.report.flow_model import Counts, FlowReport
+from pcapstall.report.names import EVENTS, INTERVALS, PARTS
 from pcapstall.report.places import Places
 
 Value = str | int | bool | Sequence[str] | None

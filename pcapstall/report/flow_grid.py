@@ -10,8 +10,9 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.times import MS, SECOND
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
-from pcapstall.report.model import INTERVALS, FlowReport
+from pcapstall.report.names import INTERVALS
 
 _ENDPOINT_LEAST: Final = 21
 """The longest IPv4 endpoint: only IPv6 ones are ever shortened."""

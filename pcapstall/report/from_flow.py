@@ -15,7 +15,8 @@ from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.verdict import Fact, Verdict
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.kept import Alert
-from pcapstall.report.model import EVENTS, AlertReport, Counts, EventReport, Evidence, FlowReport
+from pcapstall.report.flow_model import AlertReport, Counts, EventReport, Evidence, FlowReport
+from pcapstall.report.names import EVENTS
 from pcapstall.wire.tls_ciphers import cipher_name
 from pcapstall.wire.tls_names import ALERT_LEVELS, alert_name, version_name
 

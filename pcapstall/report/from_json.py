@@ -10,25 +10,19 @@ from typing import Any, Final
 
 from pcapstall.core.digits import is_whole_number
 from pcapstall.core.errors import InputError
-from pcapstall.report.model import (
-    EVENTS,
-    INTERVALS,
-    SCHEMA,
+from pcapstall.report.flow_model import (
     AlertReport,
-    CaptureReport,
     Counts,
     EventReport,
     Evidence,
     FlowReport,
-    HealthySummary,
     LogLineReport,
-    LogReport,
-    ProcessReport,
-    Report,
-    StraceReport,
     ThreadCallsReport,
     ThreadReport,
 )
+from pcapstall.report.input_model import CaptureReport, LogReport, ProcessReport, StraceReport
+from pcapstall.report.model import SCHEMA, HealthySummary, Report
+from pcapstall.report.names import EVENTS, INTERVALS
 from pcapstall.report.percentiles import Tally
 
 Reader = Callable[[Any], Any]

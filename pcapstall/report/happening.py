@@ -6,7 +6,7 @@ Plain text, not yet escaped. A report's own sentences are in `prose`, what is to
 from typing import Final
 
 from pcapstall.core.times import format_span, format_step
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 
 _STALLED: Final = {
     "syn_synack": ("{client} got its SYN-ACK {span} after the first SYN", "{client} got no SYN-ACK within {span}"),

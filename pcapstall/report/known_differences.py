@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from pcapstall.report.comparison_model import Seen, SeenFlow, Value
-from pcapstall.report.model import EventReport, FlowReport
+from pcapstall.report.flow_model import EventReport, FlowReport
 
 _FAR_FUTURE_NS: Final = 1 << 63
 """From here on a stamp does not fit into 64 bits of nanoseconds: the year 2262."""

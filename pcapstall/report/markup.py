@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from pcapstall.report import flow_grid, prose, stories
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.grid import Grid
-from pcapstall.report.model import FlowReport, Report
+from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.places import Places
 from pcapstall.report.ranking import worst_first

@@ -11,15 +11,9 @@ from typing import Final, NamedTuple
 from pcapstall.core.errors import UsageError
 from pcapstall.core.lengths import Lengths
 from pcapstall.diagnose.thresholds import NAMES, may_end_before
-from pcapstall.report.model import (
-    INTERVALS,
-    STALL_INTERVALS,
-    FlowReport,
-    HealthySummary,
-    IntervalSummary,
-    Totals,
-    is_failed,
-)
+from pcapstall.report.flow_model import FlowReport, is_failed
+from pcapstall.report.model import HealthySummary, IntervalSummary, Totals
+from pcapstall.report.names import INTERVALS, STALL_INTERVALS
 
 GROUPS: Final = ("server", "sni", "client")
 """What `tallies_by` can group by."""

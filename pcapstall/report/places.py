@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pcapstall.core.times import format_span
-from pcapstall.report.model import EventReport, Evidence, FlowReport, LogLineReport, Report
+from pcapstall.report.flow_model import EventReport, Evidence, FlowReport, LogLineReport
+from pcapstall.report.model import Report
 from pcapstall.report.prose import numbered
 
 MOST_LINES: Final = 8

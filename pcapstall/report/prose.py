@@ -11,10 +11,13 @@ from pcapstall.core.counts import several
 from pcapstall.core.times import MS, format_ms, format_span, format_utc
 from pcapstall.report.clock_prose import offset_words, zone_words
 from pcapstall.report.facts import warning
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.grid import decimals
 from pcapstall.report.happening import cause_words, what_happened
+from pcapstall.report.input_model import CaptureReport, StraceReport
 from pcapstall.report.log_prose import log_lines
-from pcapstall.report.model import STALL_INTERVALS, CaptureReport, FlowReport, Report, StraceReport, Totals
+from pcapstall.report.model import Report, Totals
+from pcapstall.report.names import STALL_INTERVALS
 from pcapstall.report.percentiles import longest as longest_lengths
 from pcapstall.report.percentiles import outcome_counts, ranks_of
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Final
 
-from pcapstall.report.model import Counts, FlowReport
+from pcapstall.report.flow_model import Counts, FlowReport
 
 _Rank = tuple[int, bool, int, int]
 _RANK: Final = itemgetter(0)

@@ -12,7 +12,7 @@ from pcapstall.core.digits import is_decimal
 from pcapstall.core.endpoints import format_endpoint, parse_endpoint
 from pcapstall.core.errors import UsageError
 from pcapstall.report.filter import compile_filter
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 
 _PLACE: Final = r"(?:[\[:0-9][\w.:/\[\]]*|[0-9A-Fa-f]+:[0-9A-Fa-f.:]*)"
 """An address or an endpoint, or what was meant to be one: no column begins with a digit or has a colon."""

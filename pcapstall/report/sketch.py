@@ -6,7 +6,9 @@ For flows whose packets are not read once more, and for captures that cannot be:
 from typing import Final
 
 from pcapstall.match.packet_moments import STEPS, merge
-from pcapstall.report.model import EVENTS, EventReport, FlowReport, Report
+from pcapstall.report.flow_model import EventReport, FlowReport
+from pcapstall.report.model import Report
+from pcapstall.report.names import EVENTS
 from pcapstall.report.places import short_names
 from pcapstall.report.timeline import Timeline, TimelineRow
 

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from pcapstall.core.times import format_clock, format_span
 from pcapstall.diagnose.spans import END_EVENTS, START_EVENTS
 from pcapstall.report.flow_grid import outcome_of
+from pcapstall.report.flow_model import EventReport, FlowReport
 from pcapstall.report.grid import Grid
 from pcapstall.report.happening import stall_words, what_happened
-from pcapstall.report.model import EventReport, FlowReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.places import Places
 from pcapstall.report.thread_grid import thread_grid, thread_title

@@ -13,7 +13,8 @@ from pcapstall.report import page, styles, to_jira, to_markdown, to_table
 from pcapstall.report.flow_grid import LEGENDS
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
 from pcapstall.report.markup import Markup, grid_lines
-from pcapstall.report.model import INTERVALS, SCHEMA, IntervalSummary
+from pcapstall.report.model import SCHEMA, IntervalSummary
+from pcapstall.report.names import INTERVALS
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.percentiles import RANKS, SummaryRow, outcome_counts, ranks_of
 from pcapstall.report.render import parse_page_format

@@ -8,7 +8,7 @@ from typing import Final
 
 from pcapstall.core.errors import UsageError
 from pcapstall.core.times import HOUR, MS, SECOND, YEAR, parse_duration
-from pcapstall.report.model import INTERVALS, STALL_INTERVALS
+from pcapstall.report.names import INTERVALS, STALL_INTERVALS
 
 DEFAULT_NS: Final = SECOND
 LONGEST_NS: Final = 100 * YEAR

@@ -6,7 +6,8 @@ Renderers read this and nothing else; it is made in `pipeline.timeline.timeline`
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pcapstall.report.model import FlowReport, LogLineReport, Report
+from pcapstall.report.flow_model import FlowReport, LogLineReport
+from pcapstall.report.model import Report
 
 
 class TimelineRow(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from pcapstall.core.times import MS, format_ms, format_time_of_day, format_utc
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.happening import what_became, what_happened
-from pcapstall.report.model import FlowReport
 from pcapstall.report.places import Places
 from pcapstall.report.timeline import Timeline, TimelineRow
 

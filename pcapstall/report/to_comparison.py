@@ -18,9 +18,9 @@ from pcapstall.report.comparison_model import (
     Value,
 )
 from pcapstall.report.comparison_text import Section, counts, intervals_ns, sections
+from pcapstall.report.flow_model import EventReport
 from pcapstall.report.grid import BAD, WARN
 from pcapstall.report.known_differences import KNOWN
-from pcapstall.report.model import EventReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.untrusted import printable
 

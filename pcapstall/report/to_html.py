@@ -9,7 +9,8 @@ from typing import Final, TextIO
 
 from pcapstall.report import flow_grid, prose, stories
 from pcapstall.report.facts import is_warning
-from pcapstall.report.model import FlowReport, Report
+from pcapstall.report.flow_model import FlowReport
+from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.page import escape, page_end, page_start, picture_lines, table_lines
 from pcapstall.report.pictures import ecdf, overview, waterfall_svg

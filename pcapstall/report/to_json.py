@@ -8,18 +8,10 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final, TextIO
 
-from pcapstall.report.model import (
-    EVENTS,
-    CaptureReport,
-    Counts,
-    EventReport,
-    FlowReport,
-    LogLineReport,
-    LogReport,
-    Report,
-    StraceReport,
-    ThreadReport,
-)
+from pcapstall.report.flow_model import Counts, EventReport, FlowReport, LogLineReport, ThreadReport
+from pcapstall.report.input_model import CaptureReport, LogReport, StraceReport
+from pcapstall.report.model import Report
+from pcapstall.report.names import EVENTS
 from pcapstall.report.options import RenderOptions
 
 _encode: Final = json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode

@@ -13,7 +13,9 @@ from pcapstall import __version__
 from pcapstall.core.errors import UsageError
 from pcapstall.core.utf8 import without_surrogates
 from pcapstall.report import flat
-from pcapstall.report.model import EVENTS, SCHEMA, FlowReport, Report
+from pcapstall.report.flow_model import FlowReport
+from pcapstall.report.model import SCHEMA, Report
+from pcapstall.report.names import EVENTS
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.places import Places
 

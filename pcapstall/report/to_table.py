@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, TextIO
 from pcapstall.report import flow_grid, prose
 from pcapstall.report.drawing import colored, draw, drawn_width, is_markup
 from pcapstall.report.facts import is_warning
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.grid import BAD, WARN, Grid
-from pcapstall.report.model import FlowReport, Report
+from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.ranking import worst_first
 from pcapstall.report.untrusted import display_width, printable

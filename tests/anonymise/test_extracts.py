@@ -17,7 +17,7 @@ from pcapstall.extract.records import records
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.pipeline.extract import passes
 from pcapstall.pipeline.extract.anonymised import Anonymised
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import TCP
 

@@ -21,7 +21,7 @@ from pcapstall.extract.pcapng_file import Described, PcapngFile
 from pcapstall.extract.records import records
 from pcapstall.pipeline import Options, analyse
 from pcapstall.pipeline.extract.passes import data_of
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 
 KEY = "77" * 16
 MAPPING = Mapping(Secret(bytes.fromhex(KEY)))

@@ -17,7 +17,7 @@ from test_properties import PARTY, check_manners, essence
 from wire_support import ACK, MS, SYN, readdress, reports, segments_of
 
 from pcapstall.pipeline import Options, analyse
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.wire.segment import Segment
 
 CAPTURES = Path(__file__).parents[2] / "captures"

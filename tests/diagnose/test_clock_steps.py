@@ -4,7 +4,7 @@ import pytest
 from test_verdicts import HELLO, WHERE, answer, found, merged, silent_client, verdict
 from wire_support import ACK, MS, PSH, SECOND, Road, reports
 
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.wire.segment import Segment
 
 STEPPED = ("ack_ch", "capture", "clock_step", "medium")

@@ -15,7 +15,7 @@ from pcapstall.diagnose.races import Races
 from pcapstall.diagnose.segments import History, Seg
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.ticks import fits_no_rate, measured_rate, sender_gap
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.wire.segment import UdpDatagram
 
 

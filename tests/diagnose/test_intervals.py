@@ -26,7 +26,7 @@ from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES, make_thresholds
 from pcapstall.flows.flow import Flow
-from pcapstall.report import model
+from pcapstall.report import names
 from pcapstall.report.thresholds import parse_thresholds
 
 
@@ -43,8 +43,8 @@ def lengths(intervals: Intervals) -> dict[str, int]:
 
 
 def test_names_are_those_of_the_report() -> None:
-    assert NAMES == model.INTERVALS
-    assert STALL_NAMES == model.STALL_INTERVALS
+    assert NAMES == names.INTERVALS
+    assert STALL_NAMES == names.STALL_INTERVALS
 
 
 def test_a_whole_handshake() -> None:

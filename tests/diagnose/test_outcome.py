@@ -24,7 +24,7 @@ from wire_support import (
 from pcapstall.diagnose import outcome as outcomes
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.outcome import Outcome
-from pcapstall.report.model import is_failed
+from pcapstall.report.flow_model import is_failed
 
 FATAL_ALERT = record(21, b"\x02\x28")
 CLOSE_NOTIFY = record(23, b"\x66" * 19)

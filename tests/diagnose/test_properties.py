@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from wire_support import ACK, MS, SECOND, START_NS, Road, flows_of, readdress, reports, segments_of
 
 from pcapstall.pipeline import Options, analyse
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.wire.segment import Segment
 
 CAPTURES = Path(__file__).parents[2] / "captures"

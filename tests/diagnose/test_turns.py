@@ -4,7 +4,7 @@ import pytest
 from test_verdicts import answer, finish, found, verdict
 from wire_support import ACK, FIN, FLIGHT, HELLO, MS, PSH, RST, SECOND, SYN, Road, record, reports
 
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 
 CONNECT = b"CONNECT a.example:443 HTTP/1.1\r\n\r\n"
 OPENED = b"HTTP/1.1 200 OK\r\n\r\n"

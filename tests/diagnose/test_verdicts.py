@@ -23,7 +23,7 @@ from wire_support import (
     server_hello,
 )
 
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 
 WHERE = ("client", "middle", "server")
 

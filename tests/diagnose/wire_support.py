@@ -18,7 +18,7 @@ from pcapstall.flows.flow import Flow
 from pcapstall.flows.table import FlowTable
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.scan.collect import Collector
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.thresholds import parse_thresholds
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import ACK, FIN, PSH, RST, SYN, TCP, Segment

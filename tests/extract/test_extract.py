@@ -26,7 +26,7 @@ from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.pipeline.extract import passes
 from pcapstall.pipeline.extract.check import differences
 from pcapstall.pipeline.findings import Findings
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 STALLED = CAPTURES / "stalled-client-hello" / "capture.pcap"

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from pcapstall.report.model import PARTS
+from pcapstall.report.names import PARTS
 from pcapstall.report.pictures import palette
 from pcapstall.report.pictures.palette import KINDS, SERIES
 

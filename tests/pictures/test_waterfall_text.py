@@ -12,7 +12,7 @@ from picture_support import CAPTURES, STALLED, timeline
 
 from pcapstall.cli.main import main
 from pcapstall.core.times import MS
-from pcapstall.report.model import Evidence
+from pcapstall.report.flow_model import Evidence
 from pcapstall.report.pictures import waterfall_svg
 from pcapstall.report.pictures.waterfall import ASIDE, BETWEEN, CLIENT, SERVER, waterfall_of
 from pcapstall.report.pictures.waterfall_text import LEAST_WIDTH, LINES, PLAIN, lines

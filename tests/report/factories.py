@@ -7,19 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from pcapstall.core.times import MS, SECOND, US
-from pcapstall.report.model import (
-    EVENTS,
-    INTERVALS,
-    AlertReport,
-    CaptureReport,
-    Counts,
-    EventReport,
-    Evidence,
-    FlowReport,
-    ProcessReport,
-    Report,
-    StraceReport,
-)
+from pcapstall.report.flow_model import AlertReport, Counts, EventReport, Evidence, FlowReport
+from pcapstall.report.input_model import CaptureReport, ProcessReport, StraceReport
+from pcapstall.report.model import Report
+from pcapstall.report.names import EVENTS, INTERVALS
 from pcapstall.report.percentiles import SummaryRow, Tally, rows_of, tallies_by
 
 T0 = 1_621_450_142_123_456_000

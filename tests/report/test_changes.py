@@ -12,7 +12,7 @@ from pcapstall.core.errors import UsageError
 from pcapstall.core.times import MS, SECOND
 from pcapstall.report.changes import GONE, NEW, Changes, Side, compare_reports
 from pcapstall.report.conditions import ChangeConditions, FailConditions
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.to_changes import FORMATS, headline, render_changes
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from pcapstall.core.frames import frame_ref
 from pcapstall.diagnose.verdict import Fact
 from pcapstall.pipeline import Options, analyse
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.from_flow import _evidence
-from pcapstall.report.model import EVENTS, INTERVALS, FlowReport
+from pcapstall.report.names import EVENTS, INTERVALS
 
 SECOND = 1_000_000_000
 ADDRESSES = (bytes.fromhex("20010db8000000000000000000000001"), bytes.fromhex("20010db8000000000000000000000002"))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pcapstall.core.times import MS, SECOND, US
 from pcapstall.report.flow_grid import CLOCK_SET, LEGENDS, flow_grid, outcome_of
 from pcapstall.report.grid import BAD, Grid, GridColumn, decimals, milliseconds, plain
-from pcapstall.report.model import INTERVALS
+from pcapstall.report.names import INTERVALS
 from pcapstall.report.to_table import legend
 
 

@@ -7,8 +7,8 @@ from factories import flow, silent_client
 
 from pcapstall.cli.main import main
 from pcapstall.diagnose import outcome
+from pcapstall.report.flow_model import is_failed
 from pcapstall.report.happening import what_became, what_happened
-from pcapstall.report.model import is_failed
 
 TLS = [value for name, value in vars(outcome).items() if name.isupper() and isinstance(value, str)]
 

@@ -7,7 +7,8 @@ from factories import flow, refused, silent_client, slow_server
 
 from pcapstall.diagnose.outcome import Outcome
 from pcapstall.report.columns import TCP_OUTCOMES, TLS_OUTCOMES
-from pcapstall.report.model import EVENTS, INTERVALS, STALL_INTERVALS, is_failed
+from pcapstall.report.flow_model import is_failed
+from pcapstall.report.names import EVENTS, INTERVALS, STALL_INTERVALS
 
 FLOWS = Path(__file__).parents[2] / "pcapstall" / "flows"
 STATE = "".join((FLOWS / name).read_text(encoding="utf-8") for name in ("flow.py", "rarities.py"))

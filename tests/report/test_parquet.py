@@ -10,7 +10,7 @@ from factories import HOSTILE, flow, hostile, report, silent_client, slow_server
 from pcapstall.core.errors import UsageError
 from pcapstall.report import to_csv, to_parquet
 from pcapstall.report.flat import COLUMNS
-from pcapstall.report.model import EVENTS
+from pcapstall.report.names import EVENTS
 from pcapstall.report.options import RenderOptions
 
 pq = pytest.importorskip("pyarrow.parquet")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapstall.report.model import Evidence
+from pcapstall.report.flow_model import Evidence
 from pcapstall.report.places import Places, short_names
 
 

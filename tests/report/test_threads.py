@@ -9,8 +9,9 @@ import pytest
 from factories import HOSTILE, flow, report, silent_client, strace
 
 from pcapstall.core.times import SECOND
+from pcapstall.report.flow_model import FlowReport, ThreadCallsReport, ThreadReport
 from pcapstall.report.from_json import read_report
-from pcapstall.report.model import FlowReport, Report, ThreadCallsReport, ThreadReport
+from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.places import Places
 from pcapstall.report.render import render

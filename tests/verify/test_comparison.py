@@ -9,7 +9,7 @@ from pcapstall.report import known_differences
 from pcapstall.report.comparison import compare, compare_flow
 from pcapstall.report.comparison_model import COMPARED_EVENTS, FlowComparison, Seen, SeenAlert, SeenFlow
 from pcapstall.report.comparison_text import seconds_text
-from pcapstall.report.model import AlertReport, FlowReport
+from pcapstall.report.flow_model import AlertReport, FlowReport
 
 
 @pytest.fixture(scope="module")

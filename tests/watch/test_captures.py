@@ -8,7 +8,7 @@ from capture_support import epb, idb, option, shb
 from watch_support import MS, ROOT, START_NS, Listening, flow
 
 from pcapstall.pipeline import Analysis, Options, analyse
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.thresholds import parse_thresholds, threshold_ns
 from pcapstall.report.watching import line_of
 

@@ -14,8 +14,9 @@ from pcapstall.capture.source import STDIN, Source, Stop, can_be_read_again, ope
 from pcapstall.core.errors import InputError
 from pcapstall.pipeline.analysis import Options, analyse
 from pcapstall.report.changes import Side
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.from_json import read_report
-from pcapstall.report.model import FlowReport, Report
+from pcapstall.report.model import Report
 from pcapstall.report.prose import what_was_read
 
 _MAKE_JSON: Final = "pcapstall report -f json"

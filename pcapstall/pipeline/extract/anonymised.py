@@ -15,7 +15,7 @@ from pcapstall.anonymise.streams import Connection, Streams
 from pcapstall.extract.pcapng_file import Described
 from pcapstall.extract.picking import SegmentListener
 from pcapstall.flows.flow import Flow
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.wire.segment import Segment
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pcapstall.core.times import format_span
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 
 _MEASURES: Final = ("intervals_ns", "tcp_outcome", "tls_outcome", "sni", "closed_by", "counts")
 _JUDGED: Final = ("stalled", "cause", "side", "reason", "activity", "confidence")

@@ -25,8 +25,8 @@ from pcapstall.extract.pcapng_file import Described, Option, PcapngFile
 from pcapstall.extract.picking import Picker
 from pcapstall.extract.records import FrameSet, Records
 from pcapstall.pipeline.analysis import Analysis
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.happening import what_happened
-from pcapstall.report.model import FlowReport
 from pcapstall.report.selector import Ends, Selectors, asks_for_verdicts
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pcapstall.core.frames import frame_of
 from pcapstall.core.garbage import without_garbage
 from pcapstall.pipeline.analysis import Analysis, Options, analyse
 from pcapstall.pipeline.extract import passes
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.extract.anonymised import Anonymised

@@ -16,7 +16,7 @@ from typing import Final
 from pcapstall.flows.flow import Flow
 from pcapstall.pipeline.shares.forked import Failure, Forked, end_with, start, warn_redone
 from pcapstall.pipeline.shares.paper import Paper
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 
 BLOCK: Final = 16_384
 """Rows that lie in memory at once; after them the next ones are begun."""

@@ -9,7 +9,7 @@ from typing import Final
 from pcapstall.capture.source import Stop
 from pcapstall.pipeline.analysis import Analysis
 from pcapstall.pipeline.timeline.timeline import timelines_of
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.ranking import worst_first
 from pcapstall.report.sketch import sketch_of
 from pcapstall.report.stories import has_story

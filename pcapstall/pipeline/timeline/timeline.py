@@ -27,7 +27,7 @@ from pcapstall.pipeline.analysis import Analysis
 from pcapstall.pipeline.ends.straces import Straces
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.timeline.packets import packets_of
-from pcapstall.report.model import FlowReport, LogLineReport
+from pcapstall.report.flow_model import FlowReport, LogLineReport
 from pcapstall.report.places import short_names
 from pcapstall.report.timeline import Timeline, TimelineRow
 from pcapstall.report.untrusted import shorten

@@ -11,8 +11,8 @@ from typing import Final
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_span, format_time_of_day, format_utc
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.happening import stall_words
-from pcapstall.report.model import FlowReport
 from pcapstall.report.pictures import svg
 from pcapstall.report.pictures.log_scale import LogScale
 from pcapstall.report.pictures.palette import KINDS, kind_of

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
-from pcapstall.report.model import STALL_INTERVALS, FlowReport
+from pcapstall.report.flow_model import FlowReport
+from pcapstall.report.names import STALL_INTERVALS
 from pcapstall.report.percentiles import is_untrusted
 
 STEPS: Final = STALL_INTERVALS

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from pcapstall.core.times import MS, format_ms, format_span
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.happening import stall_words
-from pcapstall.report.model import FlowReport
 from pcapstall.report.places import Places
 from pcapstall.report.stories import ends_of
 from pcapstall.report.timeline import Timeline, TimelineRow

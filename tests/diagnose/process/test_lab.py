@@ -8,7 +8,7 @@ import pytest
 
 from pcapstall.pipeline import Options, analyse
 from pcapstall.pipeline.ends.given import GivenFile
-from pcapstall.report.model import FlowReport
+from pcapstall.report.flow_model import FlowReport
 
 CAPTURES = Path(__file__).parents[3] / "captures"
 RUNS = {

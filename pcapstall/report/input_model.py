@@ -1,0 +1,93 @@
+"""What was read, as values: a capture, a strace, a log; named tuples that mirror their keys in JSON schema 1.
+
+Times are integer nanoseconds; what is not known is None. What they say of flows is in `flow_model`.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class CaptureReport(NamedTuple):
+    """What was read of one capture file. packets = tcp_packets + other_packets + the sum of malformed."""
+
+    file: str
+    format: str
+    packets: int
+    tcp_packets: int
+    other_packets: int
+    malformed: dict[str, int]
+    """How many, by reason."""
+    dropped: int | None
+    """Packets that the capturing host says it dropped; None when it says nothing."""
+    first_ns: int | None
+    """Epoch nanoseconds of the earliest packet; None in an empty capture."""
+    last_ns: int | None
+    linktypes: list[str]
+    """libpcap's names without the prefix: EN10MB, LINUX_SLL2."""
+    trust: str
+    """trustworthy, or what to mistrust."""
+    warnings: list[str]
+
+
+class ProcessReport(NamedTuple):
+    """A process in a strace file and the flows that its sockets were found to be."""
+
+    pid: int
+    side: str | None
+    """client or server."""
+    flows: list[int]
+
+
+class StraceReport(NamedTuple):
+    """What was read of one strace file."""
+
+    file: str
+    label: str | None
+    """What the user called it: ``outbound=FILE``."""
+    lines: int
+    unread: int
+    """Lines that could not be read."""
+    processes: list[ProcessReport]
+    clock_offset_ns: int | None
+    """What to add to strace's clock to have the capture's, besides the zone; None when unknown."""
+    clock_error_ns: int | None
+    unmatched_sockets: list[str]
+    zone_ns: int | None = None
+    """How far its times of day are ahead of UTC, a multiple of 15 minutes; None for other stamps."""
+    notices: Sequence[str] = ()
+    """What it lacks, as far as conclusions suffer: times, lines, what io_uring does."""
+
+
+class LogReport(NamedTuple):
+    """What was read of one log."""
+
+    file: str
+    label: str | None
+    lines: int
+    unread: int
+    """Lines without a stamp that belong to no line before."""
+    first_unread: str | None
+    """``inbound.log:1``, the first of them."""
+    first_unread_text: str | None
+    """The beginning of it."""
+    formats: list[str]
+    """Of the stamps, the commonest first."""
+    stamps: str | None
+    """What they say: absolute, or what they lack; None without any."""
+    about_flows: int
+    """Lines that are about flows of the report."""
+    left_out: int
+    """Lines about flows that are more than can be kept."""
+    clock_source: str
+    """What the times rest on: printed, lines (that name flows), strace, writes, nothing."""
+    clock_offset_ns: int | None
+    """What to add to the log's clock to have the capture's, the zone aside; None when unknown."""
+    clock_error_ns: int | None
+    zone_ns: int | None
+    """The zone of a clock that prints none, east of UTC."""
+    start_ns: int | None
+    """What seconds since a start count from."""
+    matched_lines: int
+    """Lines that name a flow and lie within its life by that clock."""
+    trouble: str | None
+    """Why reading ended before the file did."""
