@@ -43,6 +43,11 @@ class Board:
         self.slots[self.asked_at(index)] = 0
         self.slots[_FIRST_AT + self.count + index] = _READS
 
+    @property
+    def has_limit(self) -> bool:
+        """Whether it is decided where all stop."""
+        return self.slots[_ORDER_AT] == _GO_ON
+
     def asked_at(self, index: int) -> int:
         """The slot in which process ``index`` counts the chunks that it asks for."""
         return _FIRST_AT + index

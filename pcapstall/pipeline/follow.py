@@ -4,6 +4,7 @@ Both ways come to the same, so that whoever goes on from here does not know whic
 told elsewhere.
 """
 
+import gc
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from pcapstall.capture.captures import Captures, open_captures
 from pcapstall.capture.source import Stop, can_be_read_again
 from pcapstall.core.garbage import without_garbage
+from pcapstall.core.lacking import lack_of
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.table import FlowTable
@@ -93,7 +95,8 @@ def follow_captures(
     """Follow the flows of ``paths``, as `analysis.analyse` tells."""
     alone = _why_alone(options, texts)
     if not alone:
-        followed = _in_parallel(paths, options, stop or Stop(), progress)
+        stop = stop or Stop()
+        followed = _where_there_is_room(lambda: _in_parallel(paths, options, stop, progress))
         if isinstance(followed, Followed):
             return followed
         alone = followed.why
@@ -172,6 +175,18 @@ def _in_parallel(
     if alone or jobs == 1:
         return Alone(alone)
     return _in_shares(probe, paths, options, jobs, stop, progress)
+
+
+def _where_there_is_room(work: "Callable[[], Followed | Alone]") -> Followed | Alone:
+    """What ``work`` comes to; where it lacks memory or descriptors for several processes, one does with less."""
+    try:
+        return work()
+    except (MemoryError, OSError) as error:
+        lack = lack_of(error)
+        if not lack:
+            raise
+    gc.collect()  # behind the clause nothing of the shares is held any more but by itself
+    return Alone(f"there was not enough for several ({lack.partition(':')[0]})")
 
 
 def _total_len(names: Iterable[str]) -> int:

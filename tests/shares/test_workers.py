@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shares_support import PACKETS, children, cut_after, report, told
+from shares_support import CAPTURES, PACKETS, children, cut_after, report, told
 
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
@@ -326,6 +327,85 @@ def test_a_killed_worker_s_share_stops_where_the_others_did(
     assert alone == [1]
     part = cut_after(traffic, several.report.captures[0].packets, tmp_path / "part.pcap")
     assert several.report.totals == report(part, all_flows=True).report.totals
+
+
+LOST = CAPTURES / "client-hello-lost" / "capture.pcap"
+LACKS = [MemoryError(), OSError(12, "Cannot allocate memory"), OSError(24, "Too many open files")]
+
+
+def lacking(error: Exception) -> Callable[..., Any]:
+    def lacks(*_: Any, **__: Any) -> Any:
+        raise error
+
+    return lacks
+
+
+@pytest.mark.parametrize("error", LACKS)
+@pytest.mark.parametrize("name", ["Workers.results", "Forked.told", "open_captures"])
+def test_what_is_not_enough_for_several_may_be_for_one(
+    error: Exception, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first process holds what all have told; it goes on alone, with less."""
+    alone = told(report(LOST))
+    holder, _, function = name.rpartition(".")
+    of = getattr(workers, holder) if holder else workers
+    monkeypatch.setattr(of, function, lacking(error))
+    if name == "open_captures":
+        monkeypatch.setattr(workers, "_work", lambda *_: None)
+    several = report(LOST, jobs=2)
+    assert several.alone.startswith("there was not enough for several (")
+    assert told(several) == alone
+
+
+def test_another_error_is_no_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers.Workers, "results", lacking(OSError(5, "Input/output error")))
+    with pytest.raises(OSError, match="Input/output"):
+        report(LOST, jobs=2)
+
+
+def test_where_one_does_it_over_it_stops_where_all_had(
+    tmp_path: Path, traffic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And does not end before the first packet, as the end was asked for already."""
+    monkeypatch.setattr(workers.Workers, "results", lacking(MemoryError()))
+    stopped = stopped_after(traffic, 2, 3)
+    assert stopped.alone
+    packets = stopped.report.captures[0].packets
+    part = cut_after(traffic, packets, tmp_path / "part.pcap")
+    assert stopped.report.totals == report(part, all_flows=True).report.totals
+    assert packets > 0
+
+
+def test_what_is_read_afterwards_knows_nothing_of_the_others() -> None:
+    stop = Stop()
+    analyse([str(LOST)], Options(jobs=2), stop=stop)
+    assert stop.gate is None
+
+
+@pytest.mark.usefixtures("soon")
+def test_one_that_falls_silent_and_is_stopped_is_not_waited_for() -> None:
+    """It has closed its end of the pipe, has marked nothing, and is not over."""
+
+    def mute(paper: Paper) -> None:
+        for fd in range(3, 256):
+            if stat.S_ISFIFO(mode_of(fd)):
+                os.close(fd)
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    worker = Forked("mute", mute)
+    try:
+        said = worker.told()
+    finally:
+        worker.close()
+    assert isinstance(said, Failure)
+    assert said.held
+
+
+def mode_of(fd: int) -> int:
+    try:
+        return os.fstat(fd).st_mode
+    except OSError:
+        return 0
 
 
 def test_stopped_twice(traffic: Path) -> None:

@@ -20,6 +20,7 @@ from pcapstall.capture.opening import is_url
 from pcapstall.capture.source import STDIN, Stop
 from pcapstall.core.errors import UsageError
 from pcapstall.core.garbage import without_garbage
+from pcapstall.core.lacking import lack_of
 from pcapstall.pipeline.shares.cluster_client import INSTALL, ClusterError, ask
 from pcapstall.pipeline.shares.own_cluster import OwnCluster
 from pcapstall.pipeline.shares.share import Told, Wanted, follow_and_tell
@@ -64,6 +65,8 @@ def _import_dask(stop: Stop) -> None:
         with interrupting(stop, 1):  # it takes a second
             import distributed  # noqa: F401
     except ImportError as error:
+        if lack_of(error):
+            raise
         raise UsageError(f"--engine dask needs Dask: {INSTALL}") from error
 
 

@@ -168,8 +168,8 @@ class Forked:
         poll.register(self.end_fd, select.POLLIN)
         while not self._over and not self._held and not poll.poll(LOOK_S * 1000):
             self.gives_up()
-        if not self._over and not self._held and not self._mark[0]:
-            self._wait(0)
+        while not self._mark[0] and not self.has_ended() and not self.gives_up():
+            time.sleep(_NAP_S)  # it has closed its end without a word, and may be stopped before it is over
         if self._held and not self._mark[0]:
             return Failure(self._held, "", held=True)
         if not self._mark[0] or not os.fstat(self._told_fd).st_size:

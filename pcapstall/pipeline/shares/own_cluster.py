@@ -38,7 +38,10 @@ class OwnCluster:
     """The cluster, from its start on. To be closed in any case."""
 
     def __init__(self, workers: int) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="pcapstall-", ignore_cleanup_errors=True)
+        try:
+            self._folder = tempfile.TemporaryDirectory(prefix="pcapstall-", ignore_cleanup_errors=True)
+        except OSError as error:
+            raise ClusterError(f"a Dask cluster needs a temporary folder (TMPDIR): {error.strerror}") from error
         self._log = Path(self._folder.name, "log")
         self._address_fd, write_fd = os.pipe()
         try:
@@ -83,7 +86,8 @@ class OwnCluster:
             os.killpg(self._process.pid, signal.SIGKILL)
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait()
+        with suppress(subprocess.TimeoutExpired):  # one in state D is not ended by that
+            self._process.wait(_GONE_MAX_S)
         os.close(self._address_fd)
         until_s = time.monotonic() + _GONE_MAX_S
         with suppress(ProcessLookupError):

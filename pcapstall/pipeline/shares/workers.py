@@ -54,6 +54,10 @@ class Workers:
         """For the captures that this process reads."""
         return Gate(self._board, 0, self._is_over)
 
+    def gate_once_more(self) -> Gate | None:
+        """For whoever reads them all over, alone: up to where all had stopped, if they had."""
+        return Gate(self._board, 0, lambda _other: True) if self._board.has_limit else None
+
     def results(self, stop: Stop) -> list[ShareResult]:
         """What came of all shares but that of this process, which has read its own to the end."""
         found: list[ShareResult] = []
@@ -176,6 +180,7 @@ class Reading:
     def __exit__(self, *_: object) -> None:
         self._workers.close()
         self.captures.close()
+        self._stop.gate = self._workers.gate_once_more()
 
     def run(self, listener: Listener, meanwhile: Callable[[], None]) -> tuple[Scan, list[ShareResult]]:
         """Read everything; the scan is that of this process. KeyboardInterrupt when asked for the end twice.
