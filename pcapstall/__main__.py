@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _INTERRUPTED = 130  # as pcapstall.cli.main says, which is not imported yet
+_NO_MEMORY = b"pcapstall: out of memory before anything was read: it needs 60 MB at least (ulimit -v)\n"
+_UNREADABLE = 3
 _GARBAGE_MAX = 100_000
 """Objects that may have been made since garbage was last looked for. What the imports make is half as much and stays:
 with the usual threshold of 700 it is looked at a hundred times over, 3% of the time of a small capture."""
@@ -31,6 +33,8 @@ def main() -> "NoReturn":
         code = run()
     except KeyboardInterrupt:
         code = _INTERRUPTED
+    except MemoryError:
+        _end_without_memory()
     _end(code)
 
 
@@ -56,9 +60,18 @@ def _fault(kind: type[BaseException], error: BaseException, traceback: "Tracebac
     """What nobody expected, and so nobody caught."""
     if issubclass(kind, KeyboardInterrupt):
         os._exit(_INTERRUPTED)
-    from pcapstall.cli.debugging import end_with_fault
+    try:
+        from pcapstall.cli.debugging import end_with_fault
 
-    end_with_fault(error)
+        end_with_fault(error)
+    except (MemoryError, ImportError):
+        _end_without_memory()
+
+
+def _end_without_memory() -> "NoReturn":
+    """Say so with what is there already: there is no room for more."""
+    os.write(2, _NO_MEMORY)
+    os._exit(_UNREADABLE)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pcapstall.capture.interrupting import interrupting
 from pcapstall.capture.source import CHUNK, Source, Stop
 from pcapstall.core.errors import InputError
 from pcapstall.core.extras import install_words
+from pcapstall.core.lacking import lack_of
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -170,6 +171,8 @@ def _fsspec(path: str) -> Any:
     try:
         import fsspec
     except ImportError as error:
+        if lack_of(error):
+            raise
         raise InputError(path, f"captures by URL need fsspec: {_INSTALL}") from error
     import logging  # fsspec has loaded it
 

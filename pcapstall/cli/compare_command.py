@@ -11,6 +11,7 @@ from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.inputs import check_read_twice
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.cli.reading import end_if_stopped, how_to_read
+from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.core.files import files_named
 from pcapstall.report.to_two_ends import FORMATS, check_format, render
@@ -69,6 +70,7 @@ def command(
     from pcapstall.pipeline.compare.two_ends import read_both  # the rules of two ends are needed by no other command
     from pcapstall.pipeline.compare.two_ends_report import two_ends
 
+    stages("reading both")
     with terminal.ctrl_c_stops() as stop, terminal.Progress() as progress:
         together, unreadable = read_both([client], [server], how, all_flows, stop=stop, progress=progress)
     if together is None:
@@ -77,7 +79,9 @@ def command(
         destination.complain(error)
     if together is None:
         return UNREADABLE_INPUT
+    stages("putting both together")
     report = two_ends(together, all_flows)
+    stages("writing")
     with destination.opened(output) as out:
         render(report, out, wanted, terminal.look_of(out, all_flows))
     held = [

@@ -11,6 +11,7 @@ from typing import Final, NoReturn, TextIO
 
 from pcapstall.cli import destination
 from pcapstall.cli.stages import stages
+from pcapstall.core.lacking import lack_of
 
 VARIABLE: Final = "PCAPSTALL_DEBUG"
 """Set to 1 it is `--debug` for every call."""
@@ -61,7 +62,12 @@ def show_stages() -> None:
 
 
 def end_with_fault(error: BaseException) -> NoReturn:
-    """Say that this is a fault of pcapstall's own, where it lies and how to report it; ends the program."""
+    """Say that this is a fault of pcapstall's own, where it lies and how to report it; ends the program.
+
+    MemoryError where it is none: there was no room for a library.
+    """
+    if lack_of(error):
+        raise MemoryError from error
     destination.say(
         "this is a fault of pcapstall, not of your files: "
         f"{type(error).__name__}: {error} ({_place(error.__traceback__)}, {_versions()})"

@@ -9,13 +9,14 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any, BinaryIO, Final, TextIO, cast
 
 import click
 
 from pcapstall.core.errors import PcapstallError, UsageError
 from pcapstall.core.files import files_named
+from pcapstall.core.lacking import lack_of
 from pcapstall.report.untrusted import printable
 
 STDOUT: Final = "-"
@@ -52,6 +53,11 @@ def what_there_is() -> str:
     return _IN_PART if _IN_PART in _written else _WHOLE if _written else "nothing was written"
 
 
+def not_written(error: OSError) -> UsageError:
+    """What ``error`` of standard output means, and what is there, where anything is."""
+    return UsageError(f"standard output: {error.strerror}{f'; {what_there_is()}' if _written else ''}")
+
+
 def forget() -> None:
     """Nothing is there of what was written: the command begins, or has removed it."""
     _written.clear()
@@ -66,6 +72,7 @@ def write_any_text() -> None:
 def check(output: str | None, inputs: Sequence[str]) -> None:
     """UsageError when ``output`` cannot be written, or is one of ``inputs``: a pipe may be read for days before."""
     if output is None or output == STDOUT:
+        standard_output()
         return
     if not output:
         raise UsageError("-o: the name of the file to write is empty")
@@ -102,14 +109,16 @@ def opened(output: str | None) -> Iterator[TextIO]:
         return
     standard = standard_output()
     try:
-        with ExitStack() as part:
+        with ExitStack() as part, _waiting(standard):
             yield cast(TextIO, _Noted(standard, lambda: part.enter_context(_in_part_until_whole())))
             standard.flush()
     except BrokenPipeError:
         discard(sys.stdout)
     except OSError as error:
+        if lack_of(error):
+            raise
         discard(sys.stdout)
-        raise UsageError(f"standard output: {error.strerror}") from error
+        raise not_written(error) from error
 
 
 @contextmanager
@@ -151,6 +160,24 @@ class _Noted:
 
 
 @contextmanager
+def _waiting(stream: TextIO) -> Iterator[None]:
+    """Let ``stream`` wait for its reader: that it shall not is set by others who write to the same pipe."""
+    try:
+        waits = os.get_blocking(stream.fileno())
+    except OSError:  # it is no file
+        waits = True
+    if waits:
+        yield
+        return
+    os.set_blocking(stream.fileno(), True)
+    try:
+        yield
+        stream.flush()
+    finally:
+        os.set_blocking(stream.fileno(), False)
+
+
+@contextmanager
 def _in_part_until_whole() -> Iterator[None]:
     """Note that there may be a part of an output, until the block has ended well."""
     _written.append(_IN_PART)
@@ -165,6 +192,8 @@ def _named_file(output: str, kind: str = "") -> Iterator[IO[str] | IO[bytes]]:
         with _whole_file(os.path.realpath(output), kind) as out:
             yield out
     except OSError as error:
+        if lack_of(error):
+            raise
         raise UsageError(f"-o {output}: {error.strerror}{_left_behind(output)}") from error
 
 
@@ -218,5 +247,6 @@ def _left_behind(output: str) -> str:
 
 def discard(stream: TextIO | None) -> None:
     """What ``stream`` still holds back is not to be written any more, not even at exit."""
-    if stream is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    with suppress(OSError):  # there may be no descriptor left for it, or be none of its own
+        if stream is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -6,6 +6,7 @@ imported only when one is called, for `pcapstall --help` must be quick.
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from pcapstall.cli.sigterm import sigterm_interrupts
 from pcapstall.cli.stages import stages
 from pcapstall.core import signals
 from pcapstall.core.errors import PcapstallError, UsageError
+from pcapstall.core.lacking import lack_of
 
 OK: Final = 0
 CONDITION_HOLDS: Final = 1
@@ -152,6 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
     destination.forget()
     signals.forget()
     debugging.hear_warnings()
+    stages.forget()
     stages("starting")
     code = _guarded(sys.argv[1:] if arguments is None else arguments)
     if debugging.wanted():
@@ -161,6 +164,25 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _guarded(arguments: list[str]) -> int:
     """The exit code, whatever happens; what went wrong is said on standard error."""
+    try:
+        return _judged(arguments)
+    except (MemoryError, OSError, ImportError) as error:
+        lack = lack_of(error)
+        if not lack:
+            raise
+        if debugging.wanted():
+            with suppress(MemoryError):
+                debugging.show_traceback(error)
+    # Behind the clause nobody holds the frames any more, and what they held is free for the telling.
+    from pcapstall.cli import run_out
+
+    destination.say(run_out.told(lack))
+    destination.discard(sys.stdout)
+    return UNREADABLE_INPUT
+
+
+def _judged(arguments: list[str]) -> int:
+    """The exit code of what ends as it may."""
     try:
         return _run(arguments)
     except click.exceptions.Exit as done:
@@ -181,10 +203,10 @@ def _guarded(arguments: list[str]) -> int:
     except PcapstallError as error:
         return _failed(error, error, UNREADABLE_INPUT)
     except OSError as error:
-        if error.filename is not None:
+        if error.filename is not None or lack_of(error):
             raise  # of a file that nobody should have opened without looking: a fault
         destination.discard(sys.stdout)
-        return _failed(error, UsageError(f"standard output: {error.strerror}"), WRONG_USAGE)
+        return _failed(error, destination.not_written(error), WRONG_USAGE)
 
 
 def _failed(cause: Exception, said: PcapstallError, code: int) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Final, Self, TextIO
 
 from pcapstall.capture.captures import Captures
 from pcapstall.capture.source import Stop
+from pcapstall.cli.stages import stages
 from pcapstall.core.digits import is_decimal
 from pcapstall.core.signals import asking, asks_anew, signal_name
 from pcapstall.report.options import RenderOptions
@@ -94,6 +95,12 @@ class Progress(Ticker):
     def __call__(self, captures: Captures) -> None:
         """``captures`` are being read."""
         self._captures = captures
+        stages.read_by(self.far)
+
+    def far(self) -> str:
+        """How much was read of what, also when that is over; empty before the first of it."""
+        captures = self._captures
+        return _how_much(captures.bytes_read, captures.total_bytes) if captures and captures.bytes_read else ""
 
     def _describe(self) -> str:
         if self._captures is None or not self._captures.bytes_read:
@@ -110,9 +117,13 @@ def _write(text: str) -> None:
 
 
 def describe(bytes_read: int, total_bytes: int | None) -> str:
-    """``read 812 MB of 5.2 GB, 15%``."""
+    """``read 812 MB of 5.2 GB, 15%``, and how a reading without an end is ended."""
+    return _how_much(bytes_read, total_bytes) + ("" if total_bytes else "; Ctrl-C reports what was read")
+
+
+def _how_much(bytes_read: int, total_bytes: int | None) -> str:
     if not total_bytes:
-        return f"read {_size(bytes_read)}; Ctrl-C reports what was read"
+        return f"read {_size(bytes_read)}"
     return f"read {_size(bytes_read)} of {_size(total_bytes)}, {100 * bytes_read // total_bytes}%"
 
 

@@ -17,6 +17,7 @@ from pcapstall.capture.source import STDIN, Stop
 from pcapstall.cli import destination, options, terminal
 from pcapstall.cli.inputs import check_read_twice
 from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
+from pcapstall.cli.stages import stages
 from pcapstall.core.errors import InputError, PcapstallError, UsageError
 from pcapstall.core.files import files_named
 from pcapstall.core.times import SECOND, parse_duration
@@ -83,6 +84,8 @@ def command(
     silence_s = _patience(timeout)
     paths = _files(captures)
     destination.check(output, paths)
+    _check_folder()
+    stages("comparing")
     with _ends_are_heard():
         # pyshark takes a quarter of a second to import; --help and wrong usage need not wait for it.
         from pcapstall.pipeline.tshark.second_opinion import SecondOpinion
@@ -128,6 +131,16 @@ def _files(captures: tuple[str, ...]) -> list[str]:
         if not stat.S_ISREG(_mode(path)):
             raise InputError(path, "is not a file")
     return paths
+
+
+def _check_folder() -> None:
+    """UsageError where the folder that it runs in was removed: pyshark looks there when it is loaded."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise UsageError(
+            f"the folder that this runs in cannot be found ({error.strerror}): cd to another one"
+        ) from error
 
 
 def _mode(path: str) -> int:

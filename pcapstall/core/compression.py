@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from pcapstall.core.errors import InputError
+from pcapstall.core.lacking import lack_of
 
 CHUNK: Final = 128 * 1024
 """About so much plain text comes at once."""
@@ -30,6 +31,8 @@ _FIRST_STEP: Final = 64
 _ZSTD_STEP: Final = 1024
 """zstandard knows no limit on its output; so little input cannot become more than 32 MiB of it."""
 _XZ_MEMORY: Final = 1 << 30
+_NO_ROOM: Final = "llocation"
+"""How zstd (ZSTD_error_memory_allocation) and lz4 (ERROR_allocation_failed) say that it is not the data's fault."""
 
 
 def compression_of(head: bytes) -> str | None:
@@ -181,6 +184,8 @@ class Unpacker:
         try:
             out = member.feed(data)
         except self._errors as error:
+            if _NO_ROOM in str(error):
+                raise MemoryError(str(error)) from error
             self._end(f"the {self.compression} data is damaged: {error}")
             return b""
         if member.eof:
@@ -266,6 +271,8 @@ def _import(path: str, module: str, compression: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        if lack_of(error):
+            raise
         package = module.partition(".")[0]
         reason = f"is compressed with {compression}, and the Python package {package} is not installed"
         raise InputError(path, f"{reason}: pip install {package}, or unpack the file first") from error

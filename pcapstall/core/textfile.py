@@ -7,6 +7,7 @@ lines; the module is not compiled, it is entered once a chunk.
 import os
 import stat
 import sys
+from contextlib import suppress
 from typing import BinaryIO, Final
 
 from pcapstall.core.compression import Unpacker, compression_of
@@ -42,6 +43,8 @@ class TextSource:
         self._spool: BinaryIO | None = None
         try:
             if path == "-":
+                if sys.stdin is None:
+                    raise InputError(path, "standard input is closed")
                 self._spool_from(sys.stdin.buffer)
             elif not stat.S_ISREG(os.stat(path).st_mode):
                 if os.path.isdir(path):
@@ -70,7 +73,10 @@ class TextSource:
     def _spool_from(self, pipe: BinaryIO) -> None:
         import tempfile
 
-        spool = tempfile.TemporaryFile(prefix="pcapstall-")  # noqa: SIM115
+        try:
+            spool = tempfile.TemporaryFile(prefix="pcapstall-")  # noqa: SIM115
+        except OSError as error:
+            raise self._cannot_be_kept(error) from error
         try:
             chunk = pipe.read(_SPOOL_CHUNK)
             if chunk and stat.S_ISCHR(os.fstat(pipe.fileno()).st_mode) and not pipe.isatty():
@@ -78,13 +84,24 @@ class TextSource:
             if chunk and not chunk.strip(b"\0"):
                 raise InputError(self.path, f"no text: its first {len(chunk)} bytes are all zero")
             while chunk:
-                spool.write(chunk)
+                self._keep(chunk, spool)
                 chunk = pipe.read(_SPOOL_CHUNK)
-            spool.flush()
         except BaseException:
-            spool.close()
+            with suppress(OSError):  # where it is full, closing tries to write again
+                spool.close()
             raise
         self._spool = spool
+
+    def _keep(self, chunk: bytes, spool: BinaryIO) -> None:
+        try:
+            spool.write(chunk)
+            spool.flush()
+        except OSError as error:
+            raise self._cannot_be_kept(error) from error
+
+    def _cannot_be_kept(self, error: OSError) -> InputError:
+        """What comes by a pipe is read more than once."""
+        return InputError(self.path, f"is a pipe, and cannot be kept in a temporary file (TMPDIR): {error.strerror}")
 
     def open_raw(self) -> BinaryIO:
         """The bytes as they lie on disk."""

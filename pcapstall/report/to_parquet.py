@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Final, TextIO
 
 from pcapstall import __version__
 from pcapstall.core.errors import UsageError
+from pcapstall.core.lacking import lack_of
 from pcapstall.core.utf8 import without_surrogates
 from pcapstall.report import flat
 from pcapstall.report.flow_model import FlowReport
@@ -67,10 +68,12 @@ class _Sink(io.RawIOBase):
 def _pyarrow() -> ModuleType:
     try:
         import pyarrow
-    except ImportError:
+    except ImportError as error:
+        if lack_of(error):
+            raise
         from pcapstall.core.extras import install_words
 
-        raise UsageError(f"-f parquet: it needs pyarrow, which is not installed: {install_words('parquet')}") from None
+        raise UsageError(f"-f parquet: it needs pyarrow, which is not installed: {install_words('parquet')}") from error
     module: ModuleType = pyarrow
     return module
 

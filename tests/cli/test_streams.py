@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import threading
@@ -281,6 +282,11 @@ def sleeps(process: subprocess.Popen[bytes]) -> bool:
     return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
 
 
+def pipe_is_full(writer: int) -> bool:
+    """Whether it takes no more just now."""
+    return not select.select([], [writer], [], 0)[1]
+
+
 class TestOutputs:
     def test_a_reader_that_has_had_enough(self, tmp_path: Path) -> None:
         """`pcapstall report | head -1`, with more output than a pipe holds."""
@@ -312,7 +318,41 @@ class TestOutputs:
                 [*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False
             )
         assert ended.returncode == 2
-        assert one_line(ended.stderr) == "pcapstall: standard output: No space left on device"
+        left = "" if arguments[0].startswith("-") else "; what was written so far is not complete"
+        assert one_line(ended.stderr) == f"pcapstall: standard output: No space left on device{left}"
+
+    def test_no_standard_output_is_told_before_anything_is_read(self) -> None:
+        """A pipe may be read for days before."""
+        reader, writer = os.pipe()
+        try:
+            ended = subprocess.run(
+                ["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, "report", "-"],
+                stdin=reader, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False,
+            )  # fmt: skip
+        finally:
+            os.close(reader)
+            os.close(writer)
+        assert ended.returncode == 2
+        assert one_line(ended.stderr) == "pcapstall: standard output is closed"
+
+    def test_a_pipe_that_does_not_wait_gets_all_of_it(self, tmp_path: Path) -> None:
+        """O_NONBLOCK is of the pipe, and may have been set by whoever else writes to it (node, ssh)."""
+        many = tmp_path / "many.pcap"
+        many.write_bytes(DATA[:24] + DATA[24:] * 40)
+        whole = run("report", str(many), "--all", "-f", "jsonl")
+        assert len(whole.stdout) > 100_000
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        process = subprocess.Popen(
+            [*COMMAND, "report", str(many), "--all", "-f", "jsonl"], stdout=writer, stderr=subprocess.PIPE
+        )
+        wait_for(lambda: pipe_is_full(writer), "nobody reads")
+        time.sleep(0.1)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            assert pipe.read() == whole.stdout
+        assert process.communicate(timeout=PATIENCE_S)[1] == b""
+        assert process.returncode == 0
 
     @pytest.mark.parametrize(
         ("closed", "code", "said"),

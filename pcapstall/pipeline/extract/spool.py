@@ -35,7 +35,11 @@ def _spool(given: str, stop: Stop, stack: ExitStack) -> str:
     name = "standard input" if given in STDIN else given
     source = open_source(given, stop)
     stack.callback(source.close)
-    path = os.path.join(stack.enter_context(tempfile.TemporaryDirectory(prefix="pcapstall-")), "spool")
+    try:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pcapstall-"))
+    except OSError as error:
+        raise UsageError(f"{name} cannot be kept in a temporary file (TMPDIR): {error.strerror}") from error
+    path = os.path.join(folder, "spool")
     length = 0
     try:
         with open(path, "xb") as file:
@@ -46,5 +50,5 @@ def _spool(given: str, stop: Stop, stack: ExitStack) -> str:
                     raise UsageError(f"{name} gives more than {most}, and it is read more than once: save it to a file")
                 file.write(chunk)
     except OSError as error:
-        raise UsageError(f"{name} cannot be kept in {os.path.dirname(path)}: {error.strerror}") from error
+        raise UsageError(f"{name} cannot be kept in {folder} (TMPDIR): {error.strerror}") from error
     return path

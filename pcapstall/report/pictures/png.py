@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Final
 
 from pcapstall.core.errors import UsageError
+from pcapstall.core.lacking import lack_of
 from pcapstall.report.pictures.svg import Picture, text
 
 ZOOM: Final = 2.0
@@ -35,6 +36,8 @@ def _resvg() -> ModuleType:
     try:
         import resvg_py  # an extra
     except ImportError as error:
+        if lack_of(error):
+            raise
         from pcapstall.core.extras import install_words
 
         raise UsageError(

@@ -1,0 +1,45 @@
+"""What is said when memory or descriptors run out: how far it had come, what is there of the output, what helps.
+
+Loaded only then, when there is hardly room for it. Which errors mean that is told in `core.lacking`.
+"""
+
+import gc
+import resource
+from typing import Final
+
+from pcapstall.cli import destination
+from pcapstall.cli.stages import stages
+from pcapstall.core.lacking import NO_MEMORY
+
+_FEWER: Final = (
+    "follow fewer flows at once (--max-flows N), or show fewer: report without --all, --filter and -f json, jsonl or"
+    " csv keeps only what stalled or failed; or cut the capture first: tcpdump -r CAPTURE -w PART 'host 10.0.0.1'"
+)
+_HINTS: Final = {
+    "writing": "-f jsonl and csv of report are written flow by flow and take least; or show fewer flows with --filter",
+    "watching": "--max-flows N bounds the flows that are followed",
+    "starting": "pcapstall needs 60 MB at least",
+    "opening the captures": "give fewer straces and logs at once",
+}
+"""What takes less, by the stage; for the others `_FEWER`."""
+_READ_BY_THEN: Final = ("finding the stalls", "writing")
+
+
+def told(lack: str) -> str:
+    """The line that ends a command for want of ``lack``, of `core.lacking.lack_of`."""
+    gc.collect()  # what is left of the flows may hold itself
+    end = f"; {destination.what_there_is()}"
+    if lack != NO_MEMORY:
+        return lack + end
+    stage = stages.current()
+    far = "" if stage in _READ_BY_THEN else stages.how_far()
+    return f"{lack}{_limit()} while {stage}{far}: {_HINTS.get(stage, _FEWER)}{end}"
+
+
+def _limit() -> str:
+    """Who has set the bound, if that is known."""
+    for which, option in ((resource.RLIMIT_AS, "-v"), (resource.RLIMIT_DATA, "-d")):
+        most, _ = resource.getrlimit(which)
+        if most != resource.RLIM_INFINITY:
+            return f" (ulimit {option} allows {most // 1000**2} MB)"
+    return ""
