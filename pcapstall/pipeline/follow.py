@@ -33,8 +33,14 @@ if TYPE_CHECKING:
     from pcapstall.pipeline.ends.straces import Straces
     from pcapstall.pipeline.shares.result import ShareResult
 
-PAYS_LEN: Final = 256_000_000
-"""Bytes of captures for which it pays to start a worker, even where packets are large and flows few."""
+PAYS_PACKETS: Final = 1_500_000
+"""With fewer, a second process takes more processor time than it saves waiting: all processes copy all bytes."""
+SAMPLE_PACKETS: Final = 1_000
+"""By which the size of all is judged."""
+RECORD_HEADER_LEN: Final = 16
+"""Bytes that a record has beside its packet (pcap's; of pcapng some more)."""
+RECORD_MIN_LEN: Final = RECORD_HEADER_LEN + 54
+"""Bytes of the record of a segment over IPv4 and Ethernet, without options and payload."""
 LOCAL: Final = "local"
 DASK: Final = "dask"
 """Of `Options.engine`."""
@@ -162,18 +168,23 @@ def _in_parallel(
     names = [name for path in paths for name in given.files_of(path)]
     if not all(map(can_be_read_again, names)):
         return Alone("a pipe is read by one process")
+    total_len = _total_len(names)
     # Where every flow is shown, most of the time goes into the rows, which one process makes.
-    if options.jobs == AS_MANY_AS_PAY and (options.all_flows or _total_len(names) < PAYS_LEN):
+    if options.jobs == AS_MANY_AS_PAY and (options.all_flows or total_len < PAYS_PACKETS * RECORD_MIN_LEN):
         return Alone("")
     from pcapstall.pipeline.shares.forked import cores  # a small capture needs none
     from pcapstall.pipeline.shares.workers import why_alone
 
     probe = open_captures(list(paths), stop)
-    probe.close()
-    alone = why_alone(probe)
-    jobs = options.jobs or cores()
-    if alone or jobs == 1:
-        return Alone(alone)
+    try:
+        alone = why_alone(probe)
+        jobs = options.jobs or cores()
+        if alone or jobs == 1:
+            return Alone(alone)
+        if options.jobs == AS_MANY_AS_PAY and _likely_packets(probe, total_len) < PAYS_PACKETS:
+            return Alone("")
+    finally:
+        probe.close()
     return _in_shares(probe, paths, options, jobs, stop, progress)
 
 
@@ -192,6 +203,15 @@ def _where_there_is_room(work: "Callable[[], Followed | Alone]") -> Followed | A
 def _total_len(names: Iterable[str]) -> int:
     """Bytes of those that are files of this host."""
     return sum(os.stat(name).st_size for name in names if os.path.isfile(name))
+
+
+def _likely_packets(probe: Captures, total_len: int) -> int:
+    """How many packets there are in ``total_len`` bytes of the files, if the others are as large as the first ones."""
+    sampled = sampled_len = 0
+    while sampled < SAMPLE_PACKETS and probe.next():
+        sampled += 1
+        sampled_len += RECORD_HEADER_LEN + probe.caplen
+    return total_len * sampled // sampled_len if sampled else 0
 
 
 def _in_shares(

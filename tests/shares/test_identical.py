@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from shares_support import CAPTURES, FILES, label, make_traffic, report, told
 
-from pcapstall.pipeline import Options, analyse
+from pcapstall.pipeline import Options, analyse, follow
 from pcapstall.pipeline.ends.given import parse_given
+from pcapstall.pipeline.follow import AS_MANY_AS_PAY
+from pcapstall.pipeline.shares import forked, workers
 
 STALLED = CAPTURES / "stalled-client-hello"
 
@@ -116,10 +118,32 @@ class TestWhatOneProcessDoes:
         analysis = analyse([str(STALLED / "capture.pcap")], Options(jobs=2, straces=straces))
         assert analysis.alone == "straces and logs are matched with all flows by one process"
 
-    def test_a_small_capture_unless_asked_for_more(self, traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from pcapstall.pipeline.shares import workers
-
-        started: list[int] = []
-        monkeypatch.setattr(workers.Workers, "_start", lambda _self, index: started.append(index))
-        assert not report(traffic, jobs=0).alone
+    def test_a_small_capture_unless_asked_for_more(self, traffic: Path, started: list[int]) -> None:
+        assert not report(traffic, jobs=AS_MANY_AS_PAY).alone
         assert not started
+
+    @pytest.mark.parametrize(("of_packets", "expected"), [(0.5, 1), (2, 0)])
+    def test_few_packets(
+        self, traffic: Path, monkeypatch: pytest.MonkeyPatch, started: list[int], of_packets: float, expected: int
+    ) -> None:
+        """It is their number that counts, as it is told by the bytes of the files and of the first packets."""
+        packets = sum(info.packets for info in report(traffic).report.captures)
+        monkeypatch.setattr(follow, "PAYS_PACKETS", int(packets * of_packets))
+        monkeypatch.setattr(follow, "RECORD_MIN_LEN", 1)
+        monkeypatch.setattr(forked, "cores", lambda: 2)
+        assert not report(traffic, jobs=AS_MANY_AS_PAY).alone
+        assert len(started) == expected
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The index of each worker that is started."""
+    indices: list[int] = []
+    start = workers.Workers._start
+
+    def noted(self: workers.Workers, index: int) -> None:
+        indices.append(index)
+        start(self, index)
+
+    monkeypatch.setattr(workers.Workers, "_start", noted)
+    return indices
