@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from pcapstall.report.to_table import GLUE, WITH_UNIT
-from pcapstall.report.untrusted import display_width, shorten_end
+from pcapstall.report.untrusted import display_width, fit, shorten_end
 
 KEPT_SPACE: Final = GLUE
 """Stands for a space that no line may break at."""
@@ -26,7 +26,11 @@ def folded(text: str, width: int) -> list[str]:
                 lines.append("")
                 space = ""
             while display_width(piece) > width:
-                lines[-1], piece = piece[:width], piece[width:]
+                # A letter that is wider than the column overhangs it.
+                lines[-1] = fit(piece, width) or fit(piece, display_width(piece[0]))
+                piece = piece[len(lines[-1]) :]
+                if not piece:
+                    break
                 lines.append("")
             lines[-1] += space + piece
             space = ""

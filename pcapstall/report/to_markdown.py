@@ -14,7 +14,7 @@ from pcapstall.report.markup import Markup, report_lines
 from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.to_table import legend
-from pcapstall.report.untrusted import printable
+from pcapstall.report.untrusted import display_width, padded, printable
 
 _SPECIAL: Final = re.compile(r"[\\`*\[\]|~<>&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
@@ -70,7 +70,7 @@ def table_lines(grid: Grid) -> Iterator[str]:
         [_cell(cell, column, grid.marks.get((at, column.name))) for column, cell in zip(grid.columns, row, strict=True)]
         for at, row in enumerate(grid.rows)
     ]
-    widths = [max(3, len(name), *(len(row[at]) for row in shown)) for at, name in enumerate(names)]
+    widths = [max(3, len(name), *(display_width(row[at]) for row in shown)) for at, name in enumerate(names)]
     rights = [column.right for column in grid.columns]
     yield _row(names, widths, rights)
     rules = ["-" * (wide - 1) + (":" if right else "-") for wide, right in zip(widths, rights, strict=True)]
@@ -80,10 +80,7 @@ def table_lines(grid: Grid) -> Iterator[str]:
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], rights: Sequence[bool]) -> str:
-    padded = (
-        cell.rjust(wide) if right else cell.ljust(wide) for cell, wide, right in zip(cells, widths, rights, strict=True)
-    )
-    return f"| {' | '.join(padded)} |"
+    return f"| {' | '.join(map(padded, cells, widths, rights))} |"
 
 
 def _cell(cell: str, column: GridColumn, mark: str | None) -> str:

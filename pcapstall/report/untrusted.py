@@ -7,6 +7,8 @@ file format must escape besides is said by its renderer.
 from typing import Final
 
 ELLIPSIS: Final = "…"
+_UPON_ANOTHER: Final = ("Mn", "Me")
+"""Marks that are drawn upon the letter before; not all of them have a class by which they combine."""
 
 
 def printable(text: str) -> str:
@@ -20,10 +22,16 @@ def printable(text: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """How many columns ``text`` takes on a terminal: East Asian wide characters two, combining ones none."""
+    """How many columns ``text`` takes on a terminal: East Asian wide characters two, marks upon another none."""
     if text.isascii():
         return len(text)
     return sum(_width(character) for character in text)
+
+
+def padded(text: str, width: int, right: bool = False) -> str:
+    """``text`` with spaces to ``width`` columns, before it where it belongs to the ``right``."""
+    room = " " * (width - display_width(text))
+    return room + text if right else text + room
 
 
 def shorten(text: str, width: int) -> str:
@@ -34,16 +42,16 @@ def shorten(text: str, width: int) -> str:
         return ELLIPSIS[:width]
     tail = (width - 1) // 2
     head = width - 1 - tail
-    return _fit(text, head) + ELLIPSIS + _fit(text[::-1], tail)[::-1]
+    return fit(text, head) + ELLIPSIS + fit(text[::-1], tail)[::-1]
 
 
 def shorten_end(text: str, width: int) -> str:
     """``text`` in at most ``width`` columns, an ellipsis at its end for what was left out."""
-    return text if display_width(text) <= width else _fit(text, max(width - 1, 0)) + ELLIPSIS[:width]
+    return text if display_width(text) <= width else fit(text, max(width - 1, 0)) + ELLIPSIS[:width]
 
 
-def _fit(text: str, width: int) -> str:
-    """The longest start of ``text`` that takes at most ``width`` columns."""
+def fit(text: str, width: int) -> str:
+    """The longest start of ``text`` that takes at most ``width`` columns, with all marks upon its last letter."""
     used = 0
     for index, character in enumerate(text):
         used += _width(character)
@@ -55,7 +63,7 @@ def _fit(text: str, width: int) -> str:
 def _width(character: str) -> int:
     import unicodedata  # few texts need it
 
-    if unicodedata.combining(character):
+    if unicodedata.category(character) in _UPON_ANOTHER:
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 

@@ -41,3 +41,8 @@ def test_shortened_text_fits_and_keeps_both_ends(text, width):
 def test_the_middle_is_left_out():
     assert shorten("metrics.eu-central-1.example.com", 16) == "metrics.…ple.com"
     assert shorten("abc", 1) == "…"
+
+
+def test_marks_take_no_room_also_where_they_have_no_combining_class():
+    assert display_width("ก\u0e31") == 1
+    assert display_width("a\u20dd") == 1

@@ -12,7 +12,7 @@ from pcapstall.report.folding import KEPT_SPACE, evenly_folded, folded
 from pcapstall.report.pictures.palette import kind_of
 from pcapstall.report.pictures.time_axis import is_silence
 from pcapstall.report.pictures.waterfall import ASIDE, BETWEEN, CLIENT, SERVER, Mark, Stall, Waterfall
-from pcapstall.report.untrusted import display_width, printable, shorten
+from pcapstall.report.untrusted import display_width, padded, printable, shorten
 
 LEAST_WIDTH: Final = 60
 _BARE: Final = 6
@@ -236,5 +236,4 @@ def _silence(step: _Step, stall: Stall | None, columns: _Columns, signs: Signs, 
 
 
 def _padded(text: str, width: int) -> str:
-    text = shorten(text, width)
-    return text + " " * (width - display_width(text))
+    return padded(shorten(text, width), width)
