@@ -3,12 +3,14 @@
 Addresses are 4 or 16 bytes in network order inside, text only at the edge. Nothing here resolves names.
 """
 
+import re
 from typing import Final
 
 from pcapstall.core.digits import is_decimal
 
 DOTTED_QUAD: Final = r"\d{1,3}(?:\.\d{1,3}){3}"
 """What an IPv4 address looks like in text; what may stand beside it depends on the text."""
+_QUAD_AT_END: Final = re.compile(rf"{DOTTED_QUAD}$")
 _V4_MAPPED: Final = bytes(10) + b"\xff\xff"
 
 
@@ -40,15 +42,39 @@ def format_endpoints(key: bytes) -> tuple[str, str]:
     return format_endpoint(key[:half], source_port), format_endpoint(key[half:-4], destination_port)
 
 
+def split_endpoint(text: str) -> tuple[str, str | None]:
+    """Host without brackets, and port, of ``10.0.0.1:443``, ``[2001:db8::1]:443``, ``:443``, or of an address alone,
+    which has None for a port. ``::ffff:10.0.0.1:443`` needs no brackets: nothing but a port follows a dotted quad.
+
+    ValueError when a bracket does not close. Neither part is judged.
+    """
+    if text.startswith("["):
+        host, bracket, rest = text[1:].partition("]")
+        if not bracket or (rest and not rest.startswith(":")):
+            raise ValueError(f"{text!r} is not an endpoint")
+        return host, rest[1:] if rest else None
+    host, colon, port = text.rpartition(":")
+    if not colon or (":" in host and _QUAD_AT_END.search(host) is None):
+        return text, None
+    return host, port
+
+
+def parse_port(text: str) -> int:
+    """The port that ``text`` is; ValueError when it is none."""
+    if not is_decimal(text) or len(text) > 5 or int(text) > 0xFFFF:
+        raise ValueError(f"{text!r} is not a port")
+    return int(text)
+
+
 def parse_endpoint(text: str) -> tuple[bytes, int]:
     """The inverse of `format_endpoint`; ValueError says what is wrong with ``text``."""
     import ipaddress  # as above
 
-    host, colon, port = text.rpartition(":")
-    if not colon or not is_decimal(port) or len(port) > 5 or int(port) > 0xFFFF:
-        raise ValueError(f"{text!r} is not ADDRESS:PORT")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    elif ":" in host:
+    host, port = split_endpoint(text)
+    if port is None and text.count(":") > 1 and not text.startswith("["):
+        host, _, port = text.rpartition(":")
         raise ValueError(f"{text!r}: an IPv6 address is written in brackets, [{host}]:{port}")
-    return ipaddress.ip_address(host).packed, int(port)
+    if port is None or not host:
+        raise ValueError(f"{text!r} is not ADDRESS:PORT")
+    number = parse_port(port)
+    return ipaddress.ip_address(host).packed, number

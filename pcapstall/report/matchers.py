@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, NoReturn
 
-from pcapstall.core.digits import is_decimal
+from pcapstall.core.endpoints import parse_port, split_endpoint
 from pcapstall.core.errors import UsageError
 from pcapstall.report.columns import AtLeast, Value
 
@@ -96,47 +96,38 @@ def _has_timer_to_lend() -> bool:
 def endpoint_is(wanted: str, negated: bool) -> Test:
     """Whether an endpoint is ``wanted``: an address, a network, an address with its port, or ``:port``.
 
-    ValueError says what is wrong with ``wanted``.
+    An IPv4-mapped address is the IPv4 one too. ValueError says what is wrong with ``wanted``.
     """
-    host, port = _split(wanted)
-    network = None if host is None else _network(host)
+    host, port = split_endpoint(wanted)
+    its_port = None if port is None else str(parse_port(port))
+    networks = _networks(host) if host or port is None else ()
 
     def matches(endpoint: str) -> bool:
-        at, _, its_port = endpoint.rpartition(":")
-        if port is not None and its_port != port:
+        at, _, port = endpoint.rpartition(":")
+        if its_port is not None and port != its_port:
             return False
-        if network is None:
+        if not networks:
             return True
         try:
             address = ipaddress.ip_address(at.strip("[]"))
         except ValueError:  # not an address: nothing that an address could equal
             return False
-        return address in network
+        return any(address in network for network in networks)
 
     return texts_are(matches, negated)
 
 
-def _split(wanted: str) -> tuple[str | None, str | None]:
-    """Address or network, and port, of ``wanted``; None for what it does not name."""
-    if wanted.startswith("["):
-        host, bracket, rest = wanted[1:].partition("]")
-        if not bracket or (rest and not rest.startswith(":")):
-            raise ValueError(f"{wanted!r} is not an endpoint")
-        return host, _port(rest[1:]) if rest else None
-    host, colon, port = wanted.rpartition(":")
-    if not colon or ":" in host:
-        return wanted, None
-    return host or None, _port(port)
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_MAPPED: Final = ipaddress.IPv6Network("::ffff:0:0/96")
 
 
-def _port(text: str) -> str:
-    if not is_decimal(text) or len(text) > 5 or int(text) > 0xFFFF:
-        raise ValueError(f"{text!r} is not a port")
-    return str(int(text))
-
-
-def _network(host: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+def _networks(host: str) -> tuple[_Network, ...]:
+    """The network that ``host`` is, and of an IPv4-mapped one (RFC 4291 section 2.5.5.2) the IPv4 network as well."""
     try:
-        return ipaddress.ip_network(host, strict=False)
+        network = ipaddress.ip_network(host, strict=False)
     except ValueError:
         raise ValueError(f"{host!r} is not an address or network") from None
+    if not isinstance(network, ipaddress.IPv6Network) or not network.subnet_of(_MAPPED):
+        return (network,)
+    first = network.network_address.packed[12:]
+    return network, ipaddress.IPv4Network((first, network.prefixlen - _MAPPED.prefixlen))

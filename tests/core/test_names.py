@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapstall.core.endpoints import format_endpoint, format_endpoints, parse_endpoint
+from pcapstall.core.endpoints import format_endpoint, format_endpoints, parse_endpoint, split_endpoint
 from pcapstall.core.frames import file_of, frame_of, frame_ref, frames_by_file
 from pcapstall.core.signals import signal_name
 from pcapstall.core.words import u16_be, u16_le, u24_be, u32_be, u32_le
@@ -61,5 +61,23 @@ def test_both_endpoints_of_a_key(key: str, client: str, server: str) -> None:
 
 @pytest.mark.parametrize("text", ["10.0.0.1", "10.0.0.1:", "10.0.0.1:65536", "2001:db8::1:443", "nowhere:1"])
 def test_no_endpoint(text: str) -> None:
-    with pytest.raises(ValueError, match=r"ADDRESS:PORT|brackets|does not appear"):
+    with pytest.raises(ValueError, match=r"ADDRESS:PORT|brackets|does not appear|is not a port"):
         parse_endpoint(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("10.0.0.1", "10.0.0.1", None),
+        ("10.0.0.1:443", "10.0.0.1", "443"),
+        (":443", "", "443"),
+        ("[2001:db8::1]", "2001:db8::1", None),
+        ("[2001:db8::1]:443", "2001:db8::1", "443"),
+        ("2001:db8::1:443", "2001:db8::1:443", None),
+        ("::ffff:10.0.0.1", "::ffff:10.0.0.1", None),
+        ("::ffff:10.0.0.1:443", "::ffff:10.0.0.1", "443"),
+        ("[::ffff:10.0.0.1]:443", "::ffff:10.0.0.1", "443"),
+    ],
+)
+def test_host_and_port(text: str, host: str, port: str | None) -> None:
+    assert split_endpoint(text) == (host, port)
