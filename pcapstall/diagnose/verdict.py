@@ -46,6 +46,14 @@ SIDES: Final[Mapping[str, str | None]] = {
 """Whose a cause is."""
 
 
+_CAUSE_WORDS: Final[Mapping[str, str]] = {UNKNOWN: "cause unknown", CAPTURE: "the capture itself"}
+
+
+def cause_words(cause: str) -> str:
+    """A cause as a sentence has it."""
+    return _CAUSE_WORDS.get(cause) or cause.replace("_", " ")
+
+
 def side_of(is_client: bool) -> str:
     """The name of one side; of an end's, too."""
     return CLIENT if is_client else SERVER

@@ -94,6 +94,7 @@ class Findings:
             self.unread,
             self.straces,
             self.logs,
+            self._collector.thresholds,
         )
 
     def settle(

@@ -13,12 +13,14 @@ from pcapstall.diagnose.clock_steps import Steps
 from pcapstall.diagnose.clocks import Clocks
 from pcapstall.diagnose.dns import DnsLog
 from pcapstall.diagnose.engine import Tried, diagnose, explain, made_by_capture
+from pcapstall.diagnose.further import further_stalls
 from pcapstall.diagnose.histories import HISTORIES_MAX, Histories
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.knowledge import Knowledge
 from pcapstall.diagnose.neighbours import Neighbours
 from pcapstall.diagnose.outcome import Outcome
 from pcapstall.diagnose.surroundings import Surroundings
+from pcapstall.diagnose.thresholds import Thresholds
 from pcapstall.flows.flow import Flow
 from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.from_flow import flow_report
@@ -42,6 +44,7 @@ class Verdicts:
         unread: UnreadPackets,
         straces: "Straces | None",
         logs: "Logs | None",
+        thresholds: Thresholds,
     ) -> None:
         histories = Histories(HISTORIES_MAX)
         clocks = Clocks(flows, histories)
@@ -59,6 +62,7 @@ class Verdicts:
         )
         self._straces = straces
         self._logs = logs
+        self._thresholds = thresholds
 
     def case(self, flow: Flow, intervals: Intervals, outcome: Outcome, point: Point) -> Case:
         """``flow`` as the rules see it; ``intervals`` and ``outcome`` have measured and judged it last."""
@@ -74,6 +78,8 @@ class Verdicts:
         verdict = diagnose(case)
         if self._straces is not None:
             verdict = self._straces.judge(case, verdict)
+        if verdict is not None and (further := further_stalls(case, verdict, self._thresholds)):
+            verdict = verdict._replace(evidence=[*verdict.evidence, *further])
         row = flow_report(case.flow, case.intervals, case.outcome, verdict, point, t0_ns)
         if self._straces is not None:
             row = self._straces.complete(case.flow, row, verdict)

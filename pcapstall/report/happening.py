@@ -6,6 +6,7 @@ Plain text, not yet escaped. A report's own sentences are in `prose`, what is to
 from typing import Final
 
 from pcapstall.core.times import format_span, format_step
+from pcapstall.diagnose.verdict import cause_words
 from pcapstall.report.flow_model import FlowReport
 
 _STALLED: Final = {
@@ -187,11 +188,3 @@ def _cause(flow: FlowReport) -> str:
     why = "".join(f"{mark} {words}" for mark, words in zip(":,", filter(None, (said, flow.meanwhile)), strict=False))
     sure = f", {flow.confidence} confidence" if flow.confidence and flow.cause != "unknown" else ""
     return f" ({cause_words(flow.cause)}{why}{sure})"
-
-
-def cause_words(cause: str) -> str:
-    """A cause as a sentence has it."""
-    return _CAUSES.get(cause) or cause.replace("_", " ")
-
-
-_CAUSES: Final = {"unknown": "cause unknown", "capture": "the capture itself"}

@@ -9,11 +9,12 @@ from typing import Final
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import MS, format_ms, format_span, format_utc
+from pcapstall.diagnose.verdict import cause_words
 from pcapstall.report.clock_prose import offset_words, zone_words
 from pcapstall.report.facts import warning
 from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.grid import decimals
-from pcapstall.report.happening import cause_words, what_happened
+from pcapstall.report.happening import what_happened
 from pcapstall.report.input_model import CaptureReport, StraceReport
 from pcapstall.report.log_prose import log_lines
 from pcapstall.report.model import Report, Totals

@@ -10,11 +10,11 @@ from typing import Any, Final, TextIO
 import pcapstall
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_ms, format_span
+from pcapstall.diagnose.verdict import cause_words
 from pcapstall.report import to_jira, to_markdown, to_table
 from pcapstall.report.changes import GONE, NEW, Changes, IntervalChange, Side, StallChange
 from pcapstall.report.flow_grid import LEGENDS
 from pcapstall.report.grid import ABSENT, BAD, Grid, GridColumn, decimals, milliseconds, plain
-from pcapstall.report.happening import cause_words
 from pcapstall.report.markup import Markup, grid_lines
 from pcapstall.report.model import SCHEMA, IntervalSummary
 from pcapstall.report.options import RenderOptions

@@ -9,8 +9,8 @@ from typing import Final
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_span
+from pcapstall.diagnose.verdict import cause_words
 from pcapstall.report.facts import warning
-from pcapstall.report.happening import cause_words
 from pcapstall.report.input_model import CaptureReport
 from pcapstall.report.model import IntervalSummary
 from pcapstall.report.prose import names_of, numbered, time_covered

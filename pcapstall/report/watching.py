@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_span, format_utc
+from pcapstall.diagnose.verdict import cause_words
 from pcapstall.report.flow_grid import CLOCK_SET
 from pcapstall.report.flow_model import FlowReport
-from pcapstall.report.happening import cause_words, what_happened
+from pcapstall.report.happening import what_happened
 from pcapstall.report.model import SCHEMA
 from pcapstall.report.to_json import flow_object
 from pcapstall.report.untrusted import printable

@@ -205,6 +205,28 @@ def test_ch_ack_beats_the_ch_sh_that_it_explains() -> None:
     assert late_ack(400 * MS, 1100 * MS).stalled_name() == "ch_sh"
 
 
+def others(intervals: Intervals, *slow: str) -> list[str]:
+    return [NAMES[which] for which in intervals.others_over(make_thresholds(parse_thresholds(slow)), 0)]
+
+
+def test_what_else_is_over_its_threshold() -> None:
+    assert others(late_ack(1700 * MS, 1710 * MS)) == [], "the late ACK explains the late answer"
+    assert others(late_ack(600 * MS, 2900 * MS)) == ["ch_ack"]
+    assert others(late_ack(400 * MS, 1100 * MS)) == []
+    assert others(late_ack(400 * MS, 1100 * MS), "ch_ack=300ms") == ["ch_ack"]
+    assert others(late_ack(1700 * MS, 1710 * MS), "syn_synack=1ms") == ["syn_synack"]
+
+
+@given(st.integers(0, 4000), st.integers(1, 4000))
+def test_choosing_what_was_judged_worst_changes_nothing(ack_ms: int, more_ms: int) -> None:
+    intervals = late_ack(ack_ms * MS, (ack_ms + more_ms) * MS)
+    worst = intervals.stalled, intervals.stalled_ns, intervals.stalled_is_open
+    if intervals.stalled >= 0:
+        for which in (*intervals.others_over(make_thresholds(parse_thresholds(())), 0), intervals.stalled):
+            intervals.choose(which)
+        assert (intervals.stalled, intervals.stalled_ns, intervals.stalled_is_open) == worst
+
+
 def test_ch_ack_is_measured_beyond_the_round_trip() -> None:
     intervals = late_ack(600 * MS, 610 * MS)
     assert intervals.stalled_name() == "ch_ack"

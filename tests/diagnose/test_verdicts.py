@@ -663,3 +663,37 @@ def test_where_bytes_lack_their_ack_the_other_end_would_settle_it() -> None:
     assert not [one.text for one in row.evidence if "not taken at the client" in one.text]
     assert row.would_settle is not None
     assert row.would_settle.startswith("a capture at the server")
+
+
+def stalls_besides(row: FlowReport) -> list[tuple[str, list[int]]]:
+    return [(piece.text, piece.frames) for piece in row.evidence if "as well" in piece.text]
+
+
+def test_a_second_stall_is_told_with_its_own_cause() -> None:
+    road = Road()
+    at = road.handshake()
+    answer_late(road, at + 5 * SECOND, finish_after_ns=2500 * MS)
+    row = verdict(road, "client")
+    assert row.stalled == "ack_ch"
+    ((text, frames),) = stalls_besides(row)
+    assert text.startswith("It stalled in sh_cfin as well, for 2.5 s: the client ")
+    assert text.endswith("(client process, high confidence).")
+    assert frames == [row.events[name].frame for name in ("server_hello_first", "client_finished")]  # type: ignore[union-attr]
+
+
+def test_a_single_stall_has_no_second() -> None:
+    road = Road()
+    answer_late(road, road.handshake() + 5 * SECOND, finish_after_ns=5 * MS)
+    row = verdict(road, "client")
+    assert row.stalled == "ack_ch"
+    assert stalls_besides(row) == []
+
+
+def answer_late(road: Road, at: int, finish_after_ns: int) -> None:
+    """A healthy answer to a hello that left at ``at``, and a client that takes its time to finish."""
+    way = road.one_way_ns
+    road.c(at, PSH | ACK, HELLO)
+    road.s(at + way, ack=len(HELLO))
+    road.s(at + way + MS, PSH | ACK, FLIGHT, ack=len(HELLO))
+    road.c(at + 2 * way + 2 * MS, ACK, offset=len(HELLO), ack=len(FLIGHT))
+    finish(road, at + 2 * way + MS + finish_after_ns)
