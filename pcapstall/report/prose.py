@@ -9,7 +9,7 @@ from typing import Final
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import MS, format_ms, format_span, format_utc
-from pcapstall.diagnose.verdict import cause_words
+from pcapstall.diagnose.verdict import UNKNOWN, cause_words
 from pcapstall.report.clock_prose import offset_words, zone_words
 from pcapstall.report.facts import warning
 from pcapstall.report.flow_model import FlowReport
@@ -58,7 +58,18 @@ def headline(report: Report, flows: Sequence[FlowReport]) -> str:
         return said + "."
     of_many = totals.stalled > 1 or (totals.stalled == 0 and failed > 1)
     what = "; the worst" if of_many and totals.stalled else "; the first" if of_many else ""
-    return f"{said}{what}: {what_happened(flows[0])}."
+    traced = _traced_with_cause(flows[1:]) if report.straces and flows[0].cause == UNKNOWN else []
+    if not traced:
+        return f"{said}{what}: {what_happened(flows[0])}."
+    # What the straces were given for is not hidden behind a connection that they do not explain.
+    missing = ", in no strace" if flows[0].match is None else ""
+    others = f"{len(traced)} others are in the straces, their worst" if traced[1:] else "1 other is in the straces"
+    return f"{said}{what}{missing}: {what_happened(flows[0])}; {others}: {what_happened(traced[0])}."
+
+
+def _traced_with_cause(flows: Sequence[FlowReport]) -> list[FlowReport]:
+    """The stalled flows of traced processes whose cause is known."""
+    return [flow for flow in flows if flow.stalled and flow.match is not None and flow.cause not in (None, UNKNOWN)]
 
 
 def _flows(report: Report) -> str:

@@ -6,6 +6,7 @@ import sys
 import pytest
 import tabulate
 from factories import (
+    MS,
     alerted,
     capture,
     clean,
@@ -48,8 +49,7 @@ def rendered(made, wanted="table", **options):
 
 
 def said(*shown, hidden=()):
-    made = report(shown, hidden)
-    return headline(made, worst_first(list(made.flows)))
+    return answer(report(shown, hidden))
 
 
 REPORTS = {"ticket": ticket, "one_stall": one_stall, "clean": clean}
@@ -536,3 +536,39 @@ def test_colours_take_no_room(rows, colors, style):
     assert [line.rstrip() for line in SGR.sub("", drawn).split("\n")] == draw(
         ["n", "cell"], rows, ["right", "left"], style
     ).rstrip("\n").split("\n")
+
+
+def lost_hello(number=3, **fields):
+    """A stall of 99 s whose cause the packets do not tell."""
+    return slow_server(number)._replace(open_ns={"ch_sh": 99_000 * MS}, cause="unknown", side=None, **fields)
+
+
+def answer(made):
+    return headline(made, worst_first(list(made.flows)))
+
+
+def test_a_worst_flow_in_no_strace_does_not_hide_what_the_straces_explain():
+    shown = [lost_hello(), silent_client(6), silent_client(8)]
+    said = answer(report(shown, straces=[strace()]))
+    assert said == (
+        "3 of 3 flows stalled (client process 2, cause unknown 1); the worst, in no strace: 10.40.42.129:8086 had not"
+        " answered the ClientHello of 10.40.39.45:34503 after 99.0 s; the capture ends there (cause unknown); 2 others"
+        " are in the straces, their worst: 10.40.39.45:34506 sent its ClientHello to 10.40.42.129:8086 52.1 s after the"
+        " TCP handshake; the server had closed at 10.0 s (client process: no thread waited on the socket's epoll set, high"
+        " confidence)."
+    )
+    one = answer(report(shown[:2], straces=[strace()]))
+    assert "; 1 other is in the straces: 10.40.39.45:34506 sent its ClientHello " in one
+    half = answer(report([lost_hello(match="endpoints"), silent_client()], straces=[strace()]))
+    assert "; the worst: 10.40.42.129:8086 had not answered" in half
+    assert "; 1 other is in the straces: " in half
+
+
+def test_without_straces_or_with_a_known_cause_the_worst_flow_is_all_there_is():
+    known = lost_hello()._replace(cause="network", side="network")
+    for made in (
+        report([lost_hello(), silent_client()._replace(match=None)]),
+        report([known, silent_client()], straces=[strace()]),
+        report([lost_hello(), lost_hello(4, match="endpoints")], straces=[strace()]),
+    ):
+        assert "straces" not in answer(made)
