@@ -554,8 +554,8 @@ def test_a_worst_flow_in_no_strace_does_not_hide_what_the_straces_explain():
         "3 of 3 flows stalled (client process 2, cause unknown 1); the worst, in no strace: 10.40.42.129:8086 had not"
         " answered the ClientHello of 10.40.39.45:34503 after 99.0 s; the capture ends there (cause unknown); 2 others"
         " are in the straces, their worst: 10.40.39.45:34506 sent its ClientHello to 10.40.42.129:8086 52.1 s after the"
-        " TCP handshake; the server had closed at 10.0 s (client process: no thread waited on the socket's epoll set, high"
-        " confidence)."
+        " TCP handshake; the server had closed at 10.0 s (client process: no thread waited on the socket's epoll set,"
+        " high confidence)."
     )
     one = answer(report(shown[:2], straces=[strace()]))
     assert "; 1 other is in the straces: 10.40.39.45:34506 sent its ClientHello " in one
