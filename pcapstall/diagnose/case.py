@@ -36,6 +36,7 @@ from pcapstall.wire.preamble_names import SERVER_FIRST_PORTS
 from pcapstall.wire.tls_reader import NEVER
 from pcapstall.wire.unread import Unread
 
+NO_LOSS: Final = "a capture that lacks no packets"
 STEADY_CLOCK: Final = "a capture whose clock did not step"
 
 
@@ -261,9 +262,9 @@ class Case:
         if self.point == capture_point.UNKNOWN and not (anywhere and self.point_confidence is None):
             found.append((MEDIUM, "knowing where the capture was taken (--at)"))
         if self.lacks_packets:
-            found.append((MEDIUM, "a capture that lacks no packets"))
+            found.append((MEDIUM, NO_LOSS))
         elif self.is_doubtful:
-            found.append((MEDIUM, "a capture that dropped no packets and whose clock did not step"))
+            found += [(MEDIUM, NO_LOSS), (MEDIUM, STEADY_CLOCK)]
         elif self.clock_is_doubtful:
             found.append((MEDIUM, STEADY_CLOCK))
         if self.unread:

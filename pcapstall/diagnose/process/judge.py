@@ -36,6 +36,7 @@ from pcapstall.diagnose.verdict import (
     Verdict,
     at_most,
 )
+from pcapstall.diagnose.wishes import wish_for
 from pcapstall.match.listeners import BY_LISTENER
 from pcapstall.match.matching import Match, Matching
 
@@ -135,7 +136,7 @@ def _the_process(case: Case, verdict: Verdict, scene: Scene, found: Finding) -> 
     if did.name == WAITING and any(fact.in_short for fact in verdict.evidence):
         told = tuple(fact._replace(in_short="") for fact in told)  # packets show what it waited for
     facts: list[Fact] = [*found.facts, *told, *others, *_overhead(scene), *verdict.evidence]
-    settle = "" if confidence == HIGH else " and ".join(dict.fromkeys(wishes))
+    settle = "" if confidence == HIGH else wish_for(wishes)
     threads, more = threads_of(scene, found.thread)
     if found.reason == NOT_TRACED and verdict.cause != cause:
         noted = _with_note(verdict, facts, settle)
@@ -191,9 +192,7 @@ def _not_the_process(case: Case, verdict: Verdict, scene: Scene, found: WrittenE
     if len(parts) <= 1:
         process = CLIENT_PROCESS if is_client else SERVER_PROCESS
         parts = dict(split(case.start_ns, case.end_ns, [(found.written_ns + scene.offset_ns, process)], cause))
-    final = conclude(
-        case, cause, reason, confidence, sentence, facts, " and ".join(dict.fromkeys([wish, *wishes])), parts
-    )
+    final = conclude(case, cause, reason, confidence, sentence, facts, wish_for([wish, *wishes]), parts)
     return final._replace(traced=Traced(None, scene.match.way, found.stages, tried=found.tried))
 
 
@@ -220,7 +219,7 @@ def _overhead(scene: Scene) -> list[Fact]:
 def _with_note(verdict: Verdict, facts: list[Fact], settle: str) -> Verdict:
     """The trace says nothing, so packets have the last word; what would have shown it is said."""
     own = [fact for fact in facts if fact not in verdict.evidence]
-    wish = " and ".join(dict.fromkeys(filter(None, (verdict.would_settle, settle))))
+    wish = wish_for((verdict.would_settle, settle))
     settled = verdict.confidence == HIGH
     return verdict._replace(evidence=[*verdict.evidence, *own], would_settle="" if settled else wish)
 

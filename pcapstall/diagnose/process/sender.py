@@ -27,7 +27,7 @@ from pcapstall.diagnose.process.stages import (
     tried_in_time,
     written_early,
 )
-from pcapstall.diagnose.process.trust import Limits, set_limits, uses_uring
+from pcapstall.diagnose.process.trust import POLL_CALLS, Limits, set_limits, uses_uring
 from pcapstall.diagnose.rules import base
 from pcapstall.diagnose.verdict import MEDIUM, Fact
 from pcapstall.strace.call_names import WRITES
@@ -264,7 +264,7 @@ def _not_written(scene: Scene, write: Write | None, until: int) -> Finding:
     at_once = bool(scene.socket.connects) and scene.socket.connects[0].call.returned
     at_once = at_once and not scene.socket.connects[0].call.errno
     if not {EPOLL, POLLING} & scene.index.coverage.families_seen and scene.socket.nonblocking != 0 and not at_once:
-        limits.append((MEDIUM, "a strace with poll and epoll calls in the filter"))
+        limits.append((MEDIUM, POLL_CALLS))
     elif _was_told_unseen(scene) and not uses_uring(scene):
         limits.append((MEDIUM, "the wait in which it was told that the connection was there, which the strace lacks"))
     elif scene.socket.created is None:

@@ -14,6 +14,8 @@ from pcapstall.strace.syscalls import EPOLL_WAIT
 
 Limits = list[tuple[str, str]]
 
+POLL_CALLS: Final = "a strace with poll and epoll calls in its filter"
+ALL_THREADS: Final = "strace -f, from the start of the process or attached with all its threads"
 _SKEW_NS: Final = 1_000_000_000
 
 
@@ -45,7 +47,7 @@ def limits(scene: Scene) -> Limits:
     if coverage.lost_halves:
         found.append((MEDIUM, "a strace without lost lines: of some calls only one half is in it"))
     if any(process.unfollowed for process in processes(scene)):
-        found.append((MEDIUM, "strace -f, for threads and children too"))
+        found.append((MEDIUM, ALL_THREADS))
     return found
 
 
@@ -53,9 +55,9 @@ def set_limits(scene: Scene) -> Limits:
     """What holds when a claim is that nobody waited on a set."""
     found: Limits = []
     if not any(syscall.code == EPOLL_WAIT for syscall in scene.index.syscalls):
-        found.append((LOW, "a strace with epoll_wait and its kin in the filter"))
+        found.append((LOW, POLL_CALLS))
     if not all(_all_threads(process) for process in processes(scene)):
-        found.append((MEDIUM, "strace -f from the start of the process, or attached with all its threads"))
+        found.append((MEDIUM, ALL_THREADS))
     if any(_silent(scene, process) for process in processes(scene)) or scene.index.coverage.restarts:
         found.append((MEDIUM, "a strace that shows the calls that threads were in as it was attached"))
     return found

@@ -13,6 +13,7 @@ from pcapstall.core.times import format_span
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.split import split
 from pcapstall.diagnose.verdict import CLIENT, HIGH, Fact, Verdict, within
+from pcapstall.diagnose.wishes import wish_for
 
 FAILURE: Final = "failure"
 """The stage of a flow that failed and did not stall."""
@@ -59,7 +60,7 @@ def conclude(
     wanted = [would_settle, *lacking] if would_settle else lacking
     if parts is None:
         parts = split(case.start_ns, case.end_ns, (), cause) if case.stalled else {}
-    settle = "" if final == HIGH else " and ".join(dict.fromkeys(wanted)) or _other_end(cause)
+    settle = "" if final == HIGH else wish_for(wanted) or _other_end(cause)
     return Verdict(
         cause=cause,
         reason=reason,

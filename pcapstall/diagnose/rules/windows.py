@@ -8,7 +8,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.core.times import format_step
-from pcapstall.diagnose.case import STEADY_CLOCK, Case
+from pcapstall.diagnose.case import NO_LOSS, STEADY_CLOCK, Case
 from pcapstall.diagnose.clock_steps import Lapse
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import AT_CLIENT, Judgement, conclude, refs, span
@@ -110,7 +110,7 @@ def missed_by_capture(case: Case) -> Judgement:
                 refs(known.ref, last.ref),
             )
         ],
-        "a capture that lacks no packets",
+        NO_LOSS,
         split(case.start_ns, case.end_ns, [(known.ns, UNKNOWN)], CAPTURE),
     )
 

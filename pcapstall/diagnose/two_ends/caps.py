@@ -11,6 +11,7 @@ from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.two_ends.pairing import BY_RANDOM
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most, side_of, within
+from pcapstall.diagnose.wishes import wish_for
 
 _BOTH: Final = (True, False)
 
@@ -27,7 +28,7 @@ def capped(scene: Scene, confidence: str, cause: str, ends: Sequence[bool] = _BO
     if scene.pair.way == BY_RANDOM and not any(direction.is_one_connection for direction in scene.crossings.both):
         confidence = at_most(confidence, MEDIUM)
         wanted.append("knowing what rewrites sequence numbers on the way, or ends the connection there (a proxy)")
-    return confidence, "" if confidence == HIGH else " and ".join(dict.fromkeys(wanted))
+    return confidence, "" if confidence == HIGH else wish_for(wanted)
 
 
 def _caps(case: Case, where: str, cause: str, decides: bool) -> list[tuple[str, str]]:
@@ -39,7 +40,8 @@ def _caps(case: Case, where: str, cause: str, decides: bool) -> list[tuple[str, 
     if case.lacks_packets:
         found.append((MEDIUM, f"a capture at the {where} that lacks no packets"))
     elif case.is_doubtful:
-        found.append((MEDIUM, f"a capture at the {where} that dropped no packets and whose clock did not step"))
+        found.append((MEDIUM, f"a capture at the {where} that lacks no packets"))
+        found.append((MEDIUM, f"a capture at the {where} whose clock did not step"))
     if case.outcome.one_sided:
         found.append((LOW if decides else MEDIUM, f"a capture of both directions at the {where}"))
     if decides and case.is_open and case.intervals.cut_by_capture:

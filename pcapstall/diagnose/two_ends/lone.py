@@ -11,6 +11,7 @@ from pcapstall.diagnose.two_ends.clock import Clock
 from pcapstall.diagnose.two_ends.scene import Span
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_of
 from pcapstall.diagnose.verdict import MEDIUM, TO_SERVER
+from pcapstall.diagnose.wishes import wish_for
 
 
 def judge_lone(case: Case, at_client: bool) -> TwoVerdict | None:
@@ -56,6 +57,6 @@ def judge_never_there(case: Case, clock: Clock | None, span: Span, known: bool) 
         reason="filtered",
         confidence=MEDIUM,
         sentence=f"the SYN was sent {sent} and never came to the server's end: filtered, or lost on the way",
-        would_settle=" and ".join(lacking) or "a capture between the two ends",
+        would_settle=wish_for(lacking) or "a capture between the two ends",
         named_side=None,
     )
