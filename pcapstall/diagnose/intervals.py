@@ -32,7 +32,6 @@ from pcapstall.diagnose.thresholds import (
     NAMES,
     NONE,
     SH_CFIN,
-    STALL_NAMES,
     SYN_SYNACK,
     SYNACK_ACK,
     Thresholds,
@@ -99,37 +98,6 @@ class Intervals(IntervalLengths):
                 self.stalled_ns = ns
                 self.stalled_is_open = is_open
         return self.stalled != NONE
-
-    def others_over(self, thresholds: Thresholds, rtt_ns: i64) -> list[int]:
-        """Which others are over their thresholds, as positions in `NAMES`, after `judge`; not what a late ACK of the
-        ClientHello explains."""
-        found: list[int] = []
-        for which, name in enumerate(STALL_NAMES):
-            limit: i64 = getattr(thresholds, name)
-            if which == CH_ACK:
-                limit += rtt_ns
-            if which != self.stalled and self._length_of(name) > limit:
-                found.append(which)
-        if CH_SH in found and (self.stalled == CH_ACK or CH_ACK in found):
-            unexplained_ns: i64 = self._length_of("ch_sh") - self._length_of("ch_ack")
-            if unexplained_ns <= thresholds.ch_sh:
-                found.remove(CH_SH)
-        return found
-
-    def choose(self, which: i64) -> None:
-        """Take the interval at ``which`` in `NAMES` for the one that stalled; `judge` chooses the longest."""
-        name = NAMES[which]
-        closed: i64 = getattr(self, name)
-        self.stalled = which
-        self.stalled_ns = self._length_of(name)
-        self.stalled_is_open = closed == ABSENT
-
-    def _length_of(self, name: str) -> i64:
-        closed: i64 = getattr(self, name)
-        opened: i64 = getattr(self, "open_" + name)
-        if closed == ABSENT:
-            return opened
-        return closed
 
     def calm(self) -> None:
         """Nothing stalled, whatever the lengths: the flow is none that is judged."""

@@ -22,6 +22,7 @@ from wire_support import (
     server_hello,
 )
 
+from pcapstall.diagnose.further import choose, others_over
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES, make_thresholds
@@ -206,7 +207,7 @@ def test_ch_ack_beats_the_ch_sh_that_it_explains() -> None:
 
 
 def others(intervals: Intervals, *slow: str) -> list[str]:
-    return [NAMES[which] for which in intervals.others_over(make_thresholds(parse_thresholds(slow)), 0)]
+    return [NAMES[which] for which in others_over(intervals, make_thresholds(parse_thresholds(slow)), 0)]
 
 
 def test_what_else_is_over_its_threshold() -> None:
@@ -222,8 +223,8 @@ def test_choosing_what_was_judged_worst_changes_nothing(ack_ms: int, more_ms: in
     intervals = late_ack(ack_ms * MS, (ack_ms + more_ms) * MS)
     worst = intervals.stalled, intervals.stalled_ns, intervals.stalled_is_open
     if intervals.stalled >= 0:
-        for which in (*intervals.others_over(make_thresholds(parse_thresholds(())), 0), intervals.stalled):
-            intervals.choose(which)
+        for which in (*others_over(intervals, make_thresholds(parse_thresholds(())), 0), intervals.stalled):
+            choose(intervals, which)
         assert (intervals.stalled, intervals.stalled_ns, intervals.stalled_is_open) == worst
 
 
