@@ -1,17 +1,15 @@
 """From a path to a cursor: find out what the file is, and read it as that.
 
-InputError, with one sentence, for everything that is not a capture.
+InputError, with one sentence, for everything that is not a capture. What reads one kind of file is imported with the
+first of it: start-up is most of a small capture's time.
 """
 
 from typing import Final
 
-from pcapstall.capture.decompress import DecompressedSource
 from pcapstall.capture.pcap import PcapCursor, pcap_magic
-from pcapstall.capture.pcapng import PcapngCursor
 from pcapstall.capture.reader import FileCursor
-from pcapstall.capture.sniff import HEAD, why_not_a_capture
 from pcapstall.capture.source import Source, Stop, open_source
-from pcapstall.core.compression import compression_of
+from pcapstall.core.compressed import compression_of
 from pcapstall.core.errors import InputError
 
 _PCAPNG_MAGIC: Final = b"\x0a\x0d\x0d\x0a"
@@ -53,6 +51,8 @@ def unpacked(source: Source) -> Source:
     compression = compression_of(source.peek(6))
     if compression is None:
         return source
+    from pcapstall.capture.decompress import DecompressedSource
+
     inner = DecompressedSource(source, compression)
     if not inner.peek(4):
         raise InputError(source.path, inner.trouble or f"there is nothing in the {compression} file")
@@ -66,11 +66,15 @@ def cursor_of(source: Source) -> FileCursor:
     source = unpacked(source)
     head = source.peek(4)
     if head[:4] == _PCAPNG_MAGIC:
+        from pcapstall.capture.pcapng import PcapngCursor
+
         return PcapngCursor(source)
     if pcap_magic(head):
         return PcapCursor(source)
     if source.trouble:
         raise InputError(source.path, source.trouble)
+    from pcapstall.capture.sniff import HEAD, why_not_a_capture
+
     raise InputError(source.path, why_not_a_capture(source.peek(HEAD)[:HEAD]))
 
 

@@ -6,7 +6,6 @@ bytes are is not known here.
 
 import errno
 import os
-import select
 import stat
 import time
 from collections.abc import Callable
@@ -23,7 +22,6 @@ GRACE_S: Final = 0.3
 """After a stop a pipe is read until it has been silent for this long: whoever hit Ctrl-C waits."""
 GRACE_TOTAL_S: Final = 10.0
 """And never longer than this, however busy the writer is."""
-
 STDIN: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 """Names of standard input. It may be a socket, which has no name that could be opened."""
 
@@ -215,6 +213,8 @@ class PipeSource(Source):
 
     def __init__(self, path: str, fd: int, stop: Stop | None = None) -> None:
         super().__init__(path, stop)
+        import select  # a file needs none
+
         self._fd = fd
         self._silent_since_s = 0.0
         self._poll = select.poll()

@@ -89,7 +89,7 @@ def target_of(output: str, wanted: str | None, anonymize: bool, given: Given) ->
 
     kind = wanted or "pcapng"
     folder = output.rstrip(os.sep) or os.sep
-    others = plan(*given)
+    others = plan(given.straces, given.logs)
     return Target(folder, os.path.join(folder, f"capture.{kind}"), kind, others, inputs)
 
 

@@ -4,6 +4,7 @@ Nothing is written to standard output here, and no command is known.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from pcapstall.capture.interrupting import interrupting
 from pcapstall.capture.source import Stop
@@ -13,8 +14,10 @@ from pcapstall.cli.stages import stages
 from pcapstall.core.errors import InputError, UsageError
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.pipeline.follow import AS_MANY_AS_PAY, DASK
-from pcapstall.report.conditions import ConditionResult
 from pcapstall.report.thresholds import parse_thresholds
+
+if TYPE_CHECKING:
+    from pcapstall.report.condition_results import ConditionResult
 
 _latest: list[Analysis] = []
 """What was read last lives until the process ends: to take it down flow by flow is a twentieth of the whole time."""
@@ -67,7 +70,7 @@ def end_if_stopped(stop: Stop, unreadable: Sequence[InputError]) -> None:
         raise KeyboardInterrupt(stop.by)
 
 
-def exit_code(results: Iterable[ConditionResult], unreadable: Sequence[InputError]) -> int:
+def exit_code(results: "Iterable[ConditionResult]", unreadable: Sequence[InputError]) -> int:
     """What the command ends with; a condition that holds is told on standard error."""
     holding = [result for result in results if result.holds]
     for result in holding:

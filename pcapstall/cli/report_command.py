@@ -15,7 +15,6 @@ from pcapstall.cli.stages import stages
 from pcapstall.core.errors import UsageError
 from pcapstall.pipeline import Analysis
 from pcapstall.pipeline.ends.given import given_files
-from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.model import Totals
 from pcapstall.report.options import RenderOptions
@@ -109,7 +108,10 @@ def command(
         draw if is_page else None,
     )
     analysis = pictured[0] if pictured else analysis
-    analysis = select(analysis, keep, conditions, everything, filter_text)
+    if keep is not None or conditions.reads_flows:
+        from pcapstall.pipeline.select import select  # most are narrowed by nothing
+
+        analysis = select(analysis, keep, conditions, everything, filter_text)
     for error in analysis.unreadable:
         destination.complain(error)
     if analysis.report.captures:

@@ -15,7 +15,8 @@ from pcapstall.cli.stages import stages
 from pcapstall.pipeline import Analysis
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.flow_model import FlowReport
-from pcapstall.report.percentiles import GROUPS, Tally, rows_of, tallies_by
+from pcapstall.report.groups import GROUPS, rows_of, tallies_by
+from pcapstall.report.percentiles import Tally
 from pcapstall.report.prose import what_was_read
 from pcapstall.report.render import parse_page_format
 from pcapstall.report.summary import NO_KEY, render_summary

@@ -1,4 +1,4 @@
-"""Compressed input as a stream of plain bytes, recognised by content, in bounded memory.
+"""Compressed input as a stream of plain bytes, in bounded memory.
 
 gzip, zstd, lz4, xz and bzip2, each with several members after one another. A cut tail gives everything up to the cut
 and a word about it. What unpacks a kind of file is imported only when one comes along. What the bytes are (captures,
@@ -10,21 +10,12 @@ import zlib
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from pcapstall.core.compressed import compression_of
 from pcapstall.core.errors import InputError
 from pcapstall.core.lacking import lack_of
 
 CHUNK: Final = 128 * 1024
 """About so much plain text comes at once."""
-COMPRESSIONS: Final[tuple[tuple[bytes, str], ...]] = (
-    (b"\x1f\x8b", "gzip"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"\x04\x22\x4d\x18", "lz4"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"BZh", "bzip2"),
-)
-SKIPPABLE_MIN: Final = 0x184D2A50
-SKIPPABLE_MAX: Final = 0x184D2A5F
-"""Magic numbers of the skippable frames that zstd (RFC 8878 section 3.1.2) and lz4 share."""
 
 _FIRST_STEP: Final = 64
 """Bytes that a member gets at first, then ever twice as many: of many short ones each looks at no more than its own."""
@@ -33,18 +24,6 @@ _ZSTD_STEP: Final = 1024
 _XZ_MEMORY: Final = 1 << 30
 _NO_ROOM: Final = "llocation"
 """How zstd (ZSTD_error_memory_allocation) and lz4 (ERROR_allocation_failed) say that it is not the data's fault."""
-
-
-def compression_of(head: bytes) -> str | None:
-    """The name of the compression that ``head`` starts with, None for none. ``skippable`` may be zstd or lz4."""
-    for magic, name in COMPRESSIONS:
-        if head.startswith(magic):
-            if name == "bzip2" and not head[3:4].isdigit():
-                continue
-            return name
-    if len(head) >= 4 and SKIPPABLE_MIN <= int.from_bytes(head[:4], "little") <= SKIPPABLE_MAX:
-        return "skippable"
-    return None
 
 
 class _Member(Protocol):

@@ -10,7 +10,8 @@ import sys
 from contextlib import suppress
 from typing import BinaryIO, Final
 
-from pcapstall.core.compression import Unpacker, compression_of
+from pcapstall.core.compressed import compression_of
+from pcapstall.core.compression import Unpacker
 from pcapstall.core.errors import InputError
 
 CHUNK: Final = 128 * 1024

@@ -1,6 +1,6 @@
 """How a clock stands to the capture's, in words: of straces and logs alike.
 
-Plain text, not yet escaped. What is said of them besides is in `prose` and `log_prose`.
+Plain text, not yet escaped. What is said of them besides is in `strace_prose` and `log_prose`.
 """
 
 from pcapstall.core.times import HOUR, MINUTE, format_span

@@ -1,7 +1,7 @@
 """The language of `--fail-if`: one condition on all flows of a report, ``ack_ch.p99 > 1s`` or ``stalled > 3``.
 
 Between two reports there are ``new_stalls``, too, and ``ack_ch.p99 > 2x``: more than twice what it was before. Loaded
-when there is a condition to read; they are judged in `conditions`. The filter inside ``count(...)`` is `filter`'s.
+when there is a condition to read; `condition_results` judges them. The filter inside ``count(...)`` is `filter`'s.
 """
 
 import re

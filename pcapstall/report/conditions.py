@@ -1,29 +1,17 @@
 """The conditions of `--fail-if`, judged over all flows of one report, or of two that are compared.
 
-Each is parsed before anything is read and judged when everything was. On what no flow has it does not hold, and its
-result says so. How a condition is written is `condition_language`'s.
+Each is parsed before anything is read and judged when everything was. How a condition is written is
+`condition_language`'s, and how one is judged `condition_results`': loaded where there are any.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from pcapstall.core.counts import several
-from pcapstall.core.lengths import Lengths
-from pcapstall.core.times import format_span
-from pcapstall.report.percentiles import Tally, percentile
+from pcapstall.report.percentiles import Tally
 
 if TYPE_CHECKING:
     from pcapstall.report.condition_language import Condition
-
-
-class ConditionResult(NamedTuple):
-    """Whether one condition holds, and why."""
-
-    text: str
-    """The condition as given."""
-    holds: bool
-    detail: str
-    """What was found: ``ack_ch.p99 is 52.1 s over 37 flows``, ``no flow has ack_ch``."""
+    from pcapstall.report.condition_results import ConditionResult
 
 
 class FailConditions:
@@ -55,19 +43,27 @@ class FailConditions:
             if condition.counted is not None and condition.counted(flow):
                 self._counts[index] += 1
 
-    def results(self, tally: Tally) -> list[ConditionResult]:
+    def results(self, tally: Tally) -> "list[ConditionResult]":
         """Judge each condition over the flows of ``tally``, in the order given."""
-        found = zip(self._conditions, self._counts, strict=True)
-        return [_judge(condition, _measure(condition, count, tally)) for condition, count in found]
+        if not self._conditions:
+            return []
+        from pcapstall.report.condition_results import judge, measure
 
-    def group_results(self, tally: Tally, groups: Mapping[str, Tally]) -> list[ConditionResult]:
+        found = zip(self._conditions, self._counts, strict=True)
+        return [judge(condition, measure(condition, count, tally)) for condition, count in found]
+
+    def group_results(self, tally: Tally, groups: Mapping[str, Tally]) -> "list[ConditionResult]":
         """The same where flows are grouped: a condition on a percentile, or another statistic of an interval, is judged
         for each group, and over all flows where it holds for none. What was found names the group."""
+        if not self._conditions:
+            return []
+        from pcapstall.report.condition_results import judge, measure
+
         results: list[ConditionResult] = []
         for condition, whole in zip(self._conditions, self.results(tally), strict=True):
             found: list[ConditionResult] = []
             if condition.counted is None and "." in condition.metric:
-                judged = ((key, _judge(condition, _measure(condition, 0, group))) for key, group in groups.items())
+                judged = ((key, judge(condition, measure(condition, 0, group))) for key, group in groups.items())
                 found = [result._replace(detail=f"{key}: {result.detail}") for key, result in judged if result.holds]
             results += found or [whole]
         return results
@@ -93,17 +89,21 @@ class ChangeConditions:
             if condition.counted is not None and condition.counted(flow):
                 counts[side] += 1
 
-    def results(self, before: Tally, after: Tally, new: int, gone: int) -> list[ConditionResult]:
+    def results(self, before: Tally, after: Tally, new: int, gone: int) -> "list[ConditionResult]":
         """Judge each condition; ``new`` and ``gone`` are how many kinds of stall came and went."""
+        if not self._conditions:
+            return []
+        from pcapstall.report.condition_results import Measured, judge, measure
+
         results = []
         for condition, (earlier, later) in zip(self._conditions, self._counts, strict=True):
             if condition.of_changes:
                 count = new if condition.metric == "new_stalls" else gone
-                measured = _Measured(count, f"{condition.metric} is {count}")
+                measured = Measured(count, f"{condition.metric} is {count}")
             else:
-                measured = _measure(condition, later, after)
-            base = _measure(condition, earlier, before) if condition.relative else None
-            results.append(_judge(condition, measured, base))
+                measured = measure(condition, later, after)
+            base = measure(condition, earlier, before) if condition.relative else None
+            results.append(judge(condition, measured, base))
         return results
 
 
@@ -113,48 +113,3 @@ def _parsed(texts: list[str], changes: bool = False) -> "list[Condition]":
     from pcapstall.report.condition_language import parse_condition  # start-up is most of a small capture's time
 
     return [parse_condition(text, changes) for text in texts]
-
-
-class _Measured(NamedTuple):
-    """What a condition asks for, in one report."""
-
-    value: int | None
-    """None where no flow has it."""
-    detail: str
-
-
-def _measure(condition: "Condition", count: int, tally: Tally) -> _Measured:
-    interval, dot, statistic = condition.metric.partition(".")
-    if condition.counted is not None:
-        return _Measured(count, f"{condition.metric} is {count}")
-    if not dot:
-        value = getattr(tally, condition.metric)
-        return _Measured(value, f"{condition.metric} is {value}")
-    # An open interval counts as long as it had become: the percentile is then at least what is said.
-    lengths = tally.lengths(interval, with_open=True)
-    if not len(lengths) and statistic != "n":
-        return _Measured(None, f"no flow has {interval}")
-    value = _statistic(lengths, statistic)
-    shown = str(value) if statistic == "n" else format_span(value)
-    return _Measured(value, f"{condition.metric} is {shown} over {several(len(lengths), 'flow')}")
-
-
-def _judge(condition: "Condition", found: _Measured, before: _Measured | None = None) -> ConditionResult:
-    """``before`` is what a relative condition compares with."""
-    if found.value is None:
-        return ConditionResult(condition.text, False, found.detail)
-    if before is None:
-        return ConditionResult(condition.text, condition.compare(found.value, condition.wanted), found.detail)
-    detail = f"{found.detail}; before, {before.detail}"
-    holds = before.value is not None and condition.compare(1000 * found.value, condition.wanted * before.value)
-    return ConditionResult(condition.text, holds, detail)
-
-
-def _statistic(lengths: Lengths, statistic: str) -> int:
-    if statistic == "n":
-        return len(lengths)
-    if statistic == "min":
-        return lengths.of_rank(1)
-    if statistic == "max":
-        return lengths.longest()
-    return percentile(lengths, int(statistic[1:]))

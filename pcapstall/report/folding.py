@@ -6,7 +6,7 @@ Sentences of a page are wrapped in `to_table`, where no word is ever broken.
 import re
 from typing import Final
 
-from pcapstall.report.to_table import GLUE, WITH_UNIT
+from pcapstall.report.to_table import GLUE, unbroken
 from pcapstall.report.untrusted import display_width, fit, shorten_end
 
 KEPT_SPACE: Final = GLUE
@@ -18,7 +18,7 @@ _BREAKS: Final = re.compile(r"(?<=[|,/:=&;])(?=[^\s/])|(?<=\w)(?=\.[a-z])")
 def folded(text: str, width: int) -> list[str]:
     """``text`` in lines of at most ``width`` columns; a word that is longer is broken, between its parts if it can."""
     lines = [""]
-    for word in WITH_UNIT.sub(GLUE, text).split(" "):
+    for word in unbroken(text, GLUE).split(" "):
         pieces = [word] if display_width(word) <= width else _BREAKS.split(word)
         space = " " if lines[-1] else ""
         for piece in pieces:

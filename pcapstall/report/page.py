@@ -16,7 +16,7 @@ import pcapstall
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn
 from pcapstall.report.pictures import palette
 from pcapstall.report.pictures.svg import Picture
-from pcapstall.report.to_table import WITH_UNIT
+from pcapstall.report.to_table import unbroken
 from pcapstall.report.untrusted import printable
 
 _TALL: Final = 25
@@ -26,7 +26,7 @@ _MARKS: Final = {BAD: "bad", WARN: "warn"}
 
 def escape(text: str) -> str:
     """``text`` as HTML shows it, between tags and in quoted attributes."""
-    return WITH_UNIT.sub("&nbsp;", html.escape(printable(text)))
+    return unbroken(html.escape(printable(text)), "&nbsp;")
 
 
 @cache

@@ -3,20 +3,15 @@
 Every renderer escapes these for its own format. What is said of a single flow is in `happening` and `stories`.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import MS, format_ms, format_span, format_utc
-from pcapstall.diagnose.verdict import UNKNOWN, cause_words
-from pcapstall.report.clock_prose import offset_words, zone_words
 from pcapstall.report.facts import warning
 from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.grid import decimals
-from pcapstall.report.happening import what_happened
-from pcapstall.report.input_model import CaptureReport, StraceReport
-from pcapstall.report.log_prose import log_lines
+from pcapstall.report.input_model import CaptureReport
 from pcapstall.report.model import Report, Totals
 from pcapstall.report.names import STALL_INTERVALS
 from pcapstall.report.percentiles import longest as longest_lengths
@@ -47,32 +42,12 @@ def headline(report: Report, flows: Sequence[FlowReport]) -> str:
         return "No TCP connection in what was read."
     if totals.stalled == 0 and failed == 0:
         return _nothing_wrong(report, flows)
-    of = f"of {_flows(report)}"
-    if totals.stalled == 0:
-        said = f"No stall, but {failed} {of} failed"
-    else:
-        said = f"{totals.stalled} {of} stalled{_causes(flows, totals.stalled)}"
-        if failed:
-            said += f" and {failed} more failed"
-    if not flows or (flows[0].stalled is None and not flows[0].failed):
-        return said + "."
-    of_many = totals.stalled > 1 or (totals.stalled == 0 and failed > 1)
-    what = "; the worst" if of_many and totals.stalled else "; the first" if of_many else ""
-    traced = _traced_with_cause(flows[1:]) if report.straces and flows[0].cause == UNKNOWN else []
-    if not traced:
-        return f"{said}{what}: {what_happened(flows[0])}."
-    # What the straces were given for is not hidden behind a connection that they do not explain.
-    missing = ", in no strace" if flows[0].match is None else ""
-    others = f"{len(traced)} others are in the straces, their worst" if traced[1:] else "1 other is in the straces"
-    return f"{said}{what}{missing}: {what_happened(flows[0])}; {others}: {what_happened(traced[0])}."
+    from pcapstall.report.trouble import what_went_wrong  # nothing did in most
+
+    return what_went_wrong(report, flows)
 
 
-def _traced_with_cause(flows: Sequence[FlowReport]) -> list[FlowReport]:
-    """The stalled flows of traced processes whose cause is known."""
-    return [flow for flow in flows if flow.stalled and flow.match is not None and flow.cause not in (None, UNKNOWN)]
-
-
-def _flows(report: Report) -> str:
+def flows_counted(report: Report) -> str:
     """How many flows the numbers are about: ``11 flows``, ``1 flow that matches (of 11)``."""
     said = several(report.totals.flows, "flow")
     if report.unfiltered_flows is None:
@@ -82,13 +57,6 @@ def _flows(report: Report) -> str:
 
 def _filter(report: Report) -> str:
     return f"the filter {report.filter_text}" if report.filter_text else "the filter"
-
-
-def _causes(flows: Sequence[FlowReport], stalled: int) -> str:
-    counts = Counter(flow.cause for flow in flows if flow.stalled is not None and flow.cause is not None)
-    if stalled < 2 or counts.total() != stalled:
-        return ""
-    return f" ({', '.join(f'{cause_words(cause)} {count}' for cause, count in counts.most_common())})"
 
 
 def _nothing_wrong(report: Report, flows: Sequence[FlowReport]) -> str:
@@ -103,10 +71,10 @@ def _nothing_wrong(report: Report, flows: Sequence[FlowReport]) -> str:
     if totals.unjudged == totals.flows or length <= 0:
         # A ClientHello in one segment has a ch_span of 0, which is no step that could have been slow.
         return (
-            f"Nothing to judge: {_flows(report)}, but no step of a TCP or TLS handshake from its start to its end"
+            f"Nothing to judge: {flows_counted(report)}, but no step of a TCP or TLS handshake from its start to its end"
             " (seen midway, cut short or not TLS)."
         )
-    said = f"No stall: {_flows(report)}, all within {format_span(length)} at every step (longest: {name})"
+    said = f"No stall: {flows_counted(report)}, all within {format_span(length)} at every step (longest: {name})"
     if waiting := _waiting(report, flows):
         said += f", but {waiting} had sent no ClientHello when the capture ended"
     if totals.unjudged:
@@ -146,7 +114,12 @@ def _first(mistrusted: Sequence[str]) -> int:
 
 
 def _texts_read(report: Report) -> list[str]:
-    return [*map(_strace_line, report.straces), *(line for log in report.logs for line in log_lines(log))]
+    if not report.straces and not report.logs:
+        return []
+    from pcapstall.report.log_prose import log_lines  # most have neither
+    from pcapstall.report.strace_prose import strace_line
+
+    return [*map(strace_line, report.straces), *(line for log in report.logs for line in log_lines(log))]
 
 
 def _mistrusted(report: Report) -> list[str]:
@@ -226,25 +199,6 @@ def _doubts(capture: CaptureReport) -> list[str]:
     if capture.malformed:
         found.append(f"{several(sum(capture.malformed.values()), 'packet')} malformed ({_counts(capture.malformed)})")
     return [f"{capture.file}: {doubt}" for doubt in found]
-
-
-def _strace_line(strace: StraceReport) -> str:
-    facts = [several(strace.lines, "line") + (f" ({strace.unread} not understood)" if strace.unread else "")]
-    for process in strace.processes:
-        if process.flows:
-            flows = numbered("flow", process.flows)
-            facts.append(f"process {process.pid} is the {process.side or 'unknown side'} of {flows}")
-    if not any(process.flows for process in strace.processes):
-        facts.append("no socket of it is a flow of the capture")
-    elif strace.unmatched_sockets:
-        facts.append(f"{several(len(strace.unmatched_sockets), 'socket')} matched no flow")
-    if strace.zone_ns is not None:
-        facts.append(f"its times of day are {zone_words(strace.zone_ns) if strace.zone_ns else 'UTC'}")
-    if strace.clock_offset_ns is not None:
-        facts.append(offset_words(strace.clock_offset_ns, strace.clock_error_ns))
-    facts += strace.notices
-    label = f" ({strace.label})" if strace.label else ""
-    return f"Read {strace.file}{label}: {', '.join(facts)}."
 
 
 def healthy_line(report: Report, others: bool) -> str:

@@ -1,4 +1,4 @@
-"""The rows of `percentiles.rows_of` in every format: outcomes of each group, then the percentiles of its intervals.
+"""The rows of `groups.rows_of` in every format: outcomes of each group, then the percentiles of its intervals.
 
 The grouping and the numbers are `percentiles`'; how a grid looks is each format's.
 """
@@ -12,11 +12,12 @@ from pcapstall.core.counts import several
 from pcapstall.report import page, styles, to_jira, to_markdown, to_table
 from pcapstall.report.flow_grid import LEGENDS
 from pcapstall.report.grid import ABSENT, BAD, WARN, Grid, GridColumn, decimals, milliseconds, plain
+from pcapstall.report.groups import SummaryRow
 from pcapstall.report.markup import Markup, grid_lines
 from pcapstall.report.model import SCHEMA, IntervalSummary
 from pcapstall.report.names import INTERVALS
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.percentiles import RANKS, SummaryRow, outcome_counts, ranks_of
+from pcapstall.report.percentiles import RANKS, outcome_counts, ranks_of
 from pcapstall.report.render import parse_page_format
 from pcapstall.report.to_csv import cell as csv_cell
 

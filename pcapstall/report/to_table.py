@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
-from pcapstall.report import flow_grid, prose
+from pcapstall.report import prose
 from pcapstall.report.drawing import colored, draw, drawn_width, is_markup
 from pcapstall.report.facts import is_warning
 from pcapstall.report.flow_model import FlowReport
@@ -26,8 +26,7 @@ GREEN: Final = "32"
 BOLD: Final = "1"
 DIM: Final = "2"
 
-WITH_UNIT: Final = re.compile(r"(?<=\d) (?=(?:ns|us|ms|s|min|h|d|y)\b)")
-"""The space between a number and its unit, where no line may break."""
+_WITH_UNIT: Final = r"(?<=\d) (?=(?:ns|us|ms|s|min|h|d|y)\b)"
 
 _MARKS: Final = {BAD: RED, WARN: YELLOW}
 LEGEND_WIDTH: Final = 100
@@ -43,7 +42,7 @@ def render(report: Report, out: TextIO, options: RenderOptions) -> None:
     """Write the report."""
     flows = worst_first(report.flows, None if options.all_flows else max(options.stories, 1))
     if is_markup(options.style):
-        lines = bare_lines([flow_grid.flow_grid(flows)] if flows else [], options)
+        lines = bare_lines([_grid_of(flows)] if flows else [], options)
     else:
         lines = _lines(report, flows, options)
     for line in lines:
@@ -58,8 +57,7 @@ def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) 
     yield from fact_lines(prose.read_before(report), options)
     if flows:
         yield ""
-        grid = flow_grid.flow_grid(flows)
-        yield from table_lines(grid, options)
+        yield from table_lines(_grid_of(flows), options)
     healthy = prose.healthy_line(report, bool(flows))
     if healthy:
         yield ""
@@ -70,6 +68,12 @@ def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) 
     if after:
         yield ""
         yield from fact_lines(after, options)
+
+
+def _grid_of(flows: Sequence[FlowReport]) -> Grid:
+    from pcapstall.report.flow_grid import flow_grid  # a healthy capture has no row
+
+    return flow_grid(flows)
 
 
 def _stories(report: Report, flows: Sequence[FlowReport], options: RenderOptions) -> Iterator[str]:
@@ -186,7 +190,7 @@ def wrap(text: str, width: int | None, indent: str = "") -> list[str]:
         return [text.replace(GLUE, " ")] if text else []
     lines: list[str] = []
     line = ""
-    for word in WITH_UNIT.sub(GLUE, text).split(" "):
+    for word in unbroken(text, GLUE).split(" "):
         start = indent if lines else ""
         if line and display_width(line) + 1 + display_width(word) > width:
             lines.append(line)
@@ -196,6 +200,11 @@ def wrap(text: str, width: int | None, indent: str = "") -> list[str]:
     if line:
         lines.append(line)
     return [line.replace(GLUE, " ") for line in lines]
+
+
+def unbroken(text: str, space: str) -> str:
+    """``text`` with ``space`` between a number and its unit, where no line may break."""
+    return re.sub(_WITH_UNIT, space, text)  # compiled only now: what is piped is not wrapped
 
 
 def _inner(options: RenderOptions, indent: int) -> int | None:

@@ -6,7 +6,7 @@ import pytest
 from capture_support import pcap, read, shb
 
 from pcapstall.capture.sniff import why_not_a_capture
-from pcapstall.core.compression import compression_of
+from pcapstall.core.compressed import compression_of
 from pcapstall.core.errors import InputError
 
 CONVERT = "pcapstall reads pcap and pcapng; convert it with editcap -F pcapng IN OUT"

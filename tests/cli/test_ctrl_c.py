@@ -137,7 +137,7 @@ NOTHING = "pcapstall: ended by Ctrl-C: nothing was written\n"
 
 @pytest.mark.parametrize(
     ("name", "said", "to_file"),
-    [("select", NOTHING, False), ("render", NOTHING, False), ("render", NOTHING, True), ("exit_code", COMPLETE, False)],
+    [("stages", NOTHING, False), ("render", NOTHING, False), ("render", NOTHING, True), ("exit_code", COMPLETE, False)],
 )
 def test_after_the_reading_it_says_what_there_is(
     name: str,
@@ -158,7 +158,7 @@ def test_after_the_reading_it_says_what_there_is(
     ("command", "name", "arguments"),
     [
         (report_command, "check_inputs", ["report", CAPTURE]),
-        (report_command, "select", ["report", CAPTURE]),
+        (report_command, "stages", ["report", CAPTURE]),
         (explanation, "explanation_of", ["report", CAPTURE, "--explain", "1"]),
         (summary_command, "tallies_by", ["summary", CAPTURE]),
         (diff_command, "compare_reports", ["diff", CAPTURE, CAPTURE]),

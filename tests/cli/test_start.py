@@ -121,14 +121,17 @@ def test_the_entry_point_imports_next_to_nothing() -> None:
     assert pcapstall.__version__
 
 
-NOT_NEEDED = ("pcapstall.capture.remote", "pcapstall.diagnose.rules", "pcapstall.diagnose.case",
-              "pcapstall.match.matching", "pcapstall.pipeline.ends.straces", "pcapstall.pipeline.verdicts",
-              "pcapstall.report.expression", "pcapstall.report.places", "pcapstall.report.stories",
-              "pcapstall.report.thread_grid", "pcapstall.report.to_html", "pcapstall.strace",
-              "pcapstall.wire.preamble_", "bz2", "dataclasses", "dpkt", "glob", "html", "ipaddress", "json",
-              "lzma", "lz4", "pyshark", "shutil", "struct", "tabulate", "tempfile", "unicodedata",
-              "zstandard")  # fmt: skip
-"""What only stalls, straces, filters, patterns, pictures, other formats or compressed captures take."""
+NOT_NEEDED = ("pcapstall.capture.decompress", "pcapstall.capture.pcapng", "pcapstall.capture.remote",
+              "pcapstall.capture.sniff", "pcapstall.core.compression", "pcapstall.diagnose.rules",
+              "pcapstall.diagnose.case", "pcapstall.match.matching", "pcapstall.pipeline.select",
+              "pcapstall.pipeline.ends", "pcapstall.pipeline.verdicts", "pcapstall.report.clock_prose",
+              "pcapstall.report.condition_", "pcapstall.report.expression", "pcapstall.report.flow_grid",
+              "pcapstall.report.groups", "pcapstall.report.happening", "pcapstall.report.places",
+              "pcapstall.report.stories", "pcapstall.report.thread_grid", "pcapstall.report.to_html",
+              "pcapstall.strace", "pcapstall.wire.preamble_", "bz2", "dataclasses", "dpkt", "glob", "html",
+              "ipaddress", "json", "lzma", "lz4", "pyshark", "select", "shutil", "struct", "tabulate", "tempfile",
+              "unicodedata", "zlib", "zstandard")  # fmt: skip
+"""What only stalls, straces, conditions, filters, patterns, pictures, other formats or kinds of capture take."""
 
 
 def imported_by(*arguments: str) -> set[str]:

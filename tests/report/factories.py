@@ -8,10 +8,11 @@ from typing import Any
 
 from pcapstall.core.times import MS, SECOND, US
 from pcapstall.report.flow_model import AlertReport, Counts, EventReport, Evidence, FlowReport
+from pcapstall.report.groups import SummaryRow, rows_of, tallies_by
 from pcapstall.report.input_model import CaptureReport, ProcessReport, StraceReport
 from pcapstall.report.model import Report
 from pcapstall.report.names import EVENTS, INTERVALS
-from pcapstall.report.percentiles import SummaryRow, Tally, rows_of, tallies_by
+from pcapstall.report.percentiles import Tally
 
 T0 = 1_621_450_142_123_456_000
 THRESHOLDS = {"default": SECOND, "ch_ack": SECOND // 2}

@@ -21,11 +21,12 @@ class GivenFile(NamedTuple):
     """What the user calls the process that it is of."""
 
 
-class Given(NamedTuple):
+class Given:
     """All that is given beside the captures."""
 
-    straces: list[GivenFile]
-    logs: list[GivenFile]
+    def __init__(self, straces: list[GivenFile], logs: list[GivenFile]) -> None:
+        self.straces = straces
+        self.logs = logs
 
     @property
     def paths(self) -> list[str]:

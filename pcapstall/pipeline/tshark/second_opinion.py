@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
-from pcapstall.core.compression import compression_of
+from pcapstall.core.compressed import compression_of
 from pcapstall.core.errors import InputError
 from pcapstall.pipeline.tshark.capture import Question, TsharkRun
 from pcapstall.pipeline.tshark.messages import Fragments
