@@ -32,15 +32,14 @@ from pcapstall.pipeline.trust.captures import (
     loopback_files,
     with_steps,
 )
-from pcapstall.report.flow_model import FlowReport
-from pcapstall.report.input_model import CaptureReport
-from pcapstall.report.model import HealthySummary, Report
+from pcapstall.report.model import CaptureReport, HealthySummary, Report
 from pcapstall.report.percentiles import Tally
 from pcapstall.report.thresholds import parse_thresholds
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.ends.logs import Logs
     from pcapstall.pipeline.ends.straces import Straces
+    from pcapstall.report.flow_model import FlowReport
 
 ROWS_PAY: Final = 128
 """Rows for which it pays to have a process make a part of them."""
@@ -232,7 +231,7 @@ class _Rows:
         self._t0_ns = t0_ns
         self._jobs = jobs
 
-    def __iter__(self) -> Iterator[FlowReport]:
+    def __iter__(self) -> "Iterator[FlowReport]":
         findings = self._findings
         if self._jobs == 1 or len(findings.flows()) < ROWS_PAY:
             return findings.rows(self._t0_ns)

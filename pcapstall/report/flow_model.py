@@ -78,6 +78,10 @@ class Counts(NamedTuple):
     """The same packet seen again at another interface; never a retransmission."""
 
 
+NO_COUNTS: Final = Counts()
+"""Where nothing was counted."""
+
+
 class Evidence(NamedTuple):
     """One sentence that supports a verdict, with where to look."""
 

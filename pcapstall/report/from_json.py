@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pcapstall.core.digits import is_whole_number
 from pcapstall.core.errors import InputError
+from pcapstall.report.end_model import LogReport, ProcessReport, StraceReport
 from pcapstall.report.flow_model import (
     AlertReport,
     Counts,
@@ -20,8 +21,7 @@ from pcapstall.report.flow_model import (
     ThreadCallsReport,
     ThreadReport,
 )
-from pcapstall.report.input_model import CaptureReport, LogReport, ProcessReport, StraceReport
-from pcapstall.report.model import SCHEMA, HealthySummary, Report
+from pcapstall.report.model import SCHEMA, CaptureReport, HealthySummary, Report
 from pcapstall.report.names import EVENTS, INTERVALS
 from pcapstall.report.percentiles import Tally
 

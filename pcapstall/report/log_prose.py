@@ -8,8 +8,8 @@ from typing import Final
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_utc
 from pcapstall.report.clock_prose import give_or_take, offset_words, zone_words
+from pcapstall.report.end_model import LogReport
 from pcapstall.report.facts import warning
-from pcapstall.report.input_model import LogReport
 
 _SOURCES: Final = {
     "lines": "by {lines} that name{s} flows",

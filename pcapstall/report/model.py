@@ -1,21 +1,42 @@
 """The report as a value: named tuples that mirror JSON schema 1 key by key, in its order.
 
-Renderers, filters and conditions read these and nothing else. Its flows are described in `flow_model`, what was read
-in `input_model`. No measuring, no judging and no text layout lives here.
+Renderers, filters and conditions read these and nothing else. Its flows are described in `flow_model`, straces and
+logs in `end_model`, which are loaded with the first of them. No measuring, no judging and no text layout lives here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pcapstall.report.flow_model import FlowReport
-from pcapstall.report.input_model import CaptureReport, LogReport, StraceReport
-
 if TYPE_CHECKING:
+    from pcapstall.report.end_model import LogReport, StraceReport
+    from pcapstall.report.flow_model import FlowReport
     from pcapstall.report.pictures.spread import Spread
     from pcapstall.report.timeline import Timeline
 
 SCHEMA: Final = 1
 """Keys keep their names and meaning within a schema number."""
+
+
+class CaptureReport(NamedTuple):
+    """What was read of one capture file. packets = tcp_packets + other_packets + the sum of malformed."""
+
+    file: str
+    format: str
+    packets: int
+    tcp_packets: int
+    other_packets: int
+    malformed: dict[str, int]
+    """How many, by reason."""
+    dropped: int | None
+    """Packets that the capturing host says it dropped; None when it says nothing."""
+    first_ns: int | None
+    """Epoch nanoseconds of the earliest packet; None in an empty capture."""
+    last_ns: int | None
+    linktypes: list[str]
+    """libpcap's names without the prefix: EN10MB, LINUX_SLL2."""
+    trust: str
+    """trustworthy, or what to mistrust."""
+    warnings: list[str]
 
 
 class IntervalSummary(NamedTuple):
@@ -63,8 +84,8 @@ class Report(NamedTuple):
     thresholds_ns: Mapping[str, int]
     """``default`` and the intervals that have their own."""
     captures: list[CaptureReport]
-    straces: list[StraceReport]
-    flows: Iterable[FlowReport]
+    straces: "list[StraceReport]"
+    flows: "Iterable[FlowReport]"
     """The flows to be shown, in the order of their ids; read once, so that it may be a generator."""
     healthy: HealthySummary
     totals: Totals
@@ -77,7 +98,7 @@ class Report(NamedTuple):
     """How many flows there are with and without a match; None without a filter."""
     warnings: Sequence[str] = ()
     """What is to be known of the reading as a whole, a sentence each; of a single capture it is in `captures`."""
-    logs: Sequence[LogReport] = ()
+    logs: "Sequence[LogReport]" = ()
     """In JSON only where there are any."""
     spread: "Spread | None" = None
     """The flows that are not shown, as pictures have them; only where one is drawn."""

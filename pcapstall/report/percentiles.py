@@ -6,13 +6,15 @@ No text is made here.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pcapstall.core.lengths import Lengths
 from pcapstall.diagnose.thresholds import NAMES, may_end_before
-from pcapstall.report.flow_model import FlowReport, is_failed
 from pcapstall.report.model import HealthySummary, IntervalSummary, Totals
 from pcapstall.report.names import INTERVALS, STALL_INTERVALS
+
+if TYPE_CHECKING:
+    from pcapstall.report.flow_model import FlowReport
 
 
 def percentile(lengths: Lengths, percent: int) -> int:
@@ -100,9 +102,9 @@ class Tally:
         self.untrusted: Counter[str] = Counter()
         """Lengths left out, by interval: the capture's own making."""
 
-    def add(self, flow: FlowReport) -> None:
+    def add(self, flow: "FlowReport") -> None:
         """Count one flow."""
-        failed = is_failed(flow.tcp_outcome, flow.tls_outcome, flow.flags)
+        failed = flow.failed
         self.flows += 1
         self.failed += failed
         if flow.stalled is not None:
@@ -121,7 +123,7 @@ class Tally:
             self._take(flow, self._open, name, length)
         self.unjudged += not judged
 
-    def _take(self, flow: FlowReport, lengths: dict[str, Lengths], name: str, length: int) -> None:
+    def _take(self, flow: "FlowReport", lengths: dict[str, Lengths], name: str, length: int) -> None:
         if is_untrusted(flow, name, length):
             self.untrusted[name] += 1
         else:
@@ -169,7 +171,7 @@ class Tally:
 STALL_SET: Final = frozenset(STALL_INTERVALS)
 
 
-def is_untrusted(flow: FlowReport, name: str, length: int) -> bool:
+def is_untrusted(flow: "FlowReport", name: str, length: int) -> bool:
     """Whether a length is the capture's own making: it stalled for that or holds the one that did, or ends before it
     begins, which not every interval may."""
     if name == flow.stalled:

@@ -4,18 +4,19 @@ Every renderer escapes these for its own format. What is said of a single flow i
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import MS, format_ms, format_span, format_utc
 from pcapstall.report.facts import warning
-from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.grid import decimals
-from pcapstall.report.input_model import CaptureReport
-from pcapstall.report.model import Report, Totals
+from pcapstall.report.model import CaptureReport, Report, Totals
 from pcapstall.report.names import STALL_INTERVALS
 from pcapstall.report.percentiles import longest as longest_lengths
 from pcapstall.report.percentiles import outcome_counts, ranks_of
+
+if TYPE_CHECKING:
+    from pcapstall.report.flow_model import FlowReport
 
 POINTS: Final = {
     "client": "captured at the client",
@@ -32,7 +33,7 @@ DOUBTS_FIRST: Final = 4
 _HEALTHY_INTERVALS: Final = ("syn_synack", "ack_ch", "ch_ack", "ch_sh")
 
 
-def headline(report: Report, flows: Sequence[FlowReport]) -> str:
+def headline(report: Report, flows: "Sequence[FlowReport]") -> str:
     """The answer in one sentence; ``flows`` are the shown ones, worst first."""
     totals = report.totals
     failed = totals.failed - totals.stalled_and_failed
@@ -59,7 +60,7 @@ def _filter(report: Report) -> str:
     return f"the filter {report.filter_text}" if report.filter_text else "the filter"
 
 
-def _nothing_wrong(report: Report, flows: Sequence[FlowReport]) -> str:
+def _nothing_wrong(report: Report, flows: "Sequence[FlowReport]") -> str:
     totals = report.totals
     longest = {name: ns for name, ns in longest_lengths(report.healthy.intervals).items() if name in STALL_INTERVALS}
     for flow in flows:
@@ -71,8 +72,8 @@ def _nothing_wrong(report: Report, flows: Sequence[FlowReport]) -> str:
     if totals.unjudged == totals.flows or length <= 0:
         # A ClientHello in one segment has a ch_span of 0, which is no step that could have been slow.
         return (
-            f"Nothing to judge: {flows_counted(report)}, but no step of a TCP or TLS handshake from its start to its end"
-            " (seen midway, cut short or not TLS)."
+            f"Nothing to judge: {flows_counted(report)}, but no step of a TCP or TLS handshake from its start to its"
+            " end (seen midway, cut short or not TLS)."
         )
     said = f"No stall: {flows_counted(report)}, all within {format_span(length)} at every step (longest: {name})"
     if waiting := _waiting(report, flows):
@@ -82,7 +83,7 @@ def _nothing_wrong(report: Report, flows: Sequence[FlowReport]) -> str:
     return said + "."
 
 
-def _waiting(report: Report, flows: Sequence[FlowReport]) -> int:
+def _waiting(report: Report, flows: "Sequence[FlowReport]") -> int:
     """How many connections were open at the end without a ClientHello: too short a wait to be a stall so far."""
     return report.healthy.tls_outcomes.get("no_client_hello", 0) + sum(
         flow.tls_outcome == "no_client_hello" for flow in flows

@@ -6,16 +6,16 @@ The order is the same in every format. What is told of a flow is in `happening` 
 from bisect import insort
 from collections.abc import Iterable
 from operator import itemgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from pcapstall.report.flow_model import Counts, FlowReport
+if TYPE_CHECKING:
+    from pcapstall.report.flow_model import FlowReport
 
 _Rank = tuple[int, bool, int, int]
 _RANK: Final = itemgetter(0)
-_UNCOUNTED: Final = Counts()
 
 
-def worst_first(flows: Iterable[FlowReport], whole: int | None = None) -> list[FlowReport]:
+def worst_first(flows: "Iterable[FlowReport]", whole: int | None = None) -> "list[FlowReport]":
     """Stalled flows, the longest stall first, then failed ones, then the others, each by id.
 
     A length that the capture's own clock or gaps made comes after those that were measured. The first ``whole`` are
@@ -38,15 +38,17 @@ def worst_first(flows: Iterable[FlowReport], whole: int | None = None) -> list[F
     return [flow for _, flow in (*first, *others)]
 
 
-def _row_of(flow: FlowReport) -> FlowReport:
+def _row_of(flow: "FlowReport") -> "FlowReport":
     """``flow`` without its events, its evidence and the like."""
+    from pcapstall.report.flow_model import NO_COUNTS  # loaded with the first row
+
     return flow._replace(
         alpn=[],
         cipher=None,
         ja4=None,
         events={},
         alerts=[],
-        counts=_UNCOUNTED,
+        counts=NO_COUNTS,
         parts_ns={},
         evidence=[],
         logs=None,
@@ -55,7 +57,7 @@ def _row_of(flow: FlowReport) -> FlowReport:
     )
 
 
-def _rank(flow: FlowReport) -> _Rank:
+def _rank(flow: "FlowReport") -> _Rank:
     if flow.stalled is not None:
         return (0, flow.cause == "capture", -(flow.stalled_ns or 0), flow.id)
     return (1 if flow.failed else 2, False, 0, flow.id)

@@ -5,7 +5,7 @@ Plain text, not yet escaped; `prose` puts it below the captures.
 
 from pcapstall.core.counts import several
 from pcapstall.report.clock_prose import offset_words, zone_words
-from pcapstall.report.input_model import StraceReport
+from pcapstall.report.end_model import StraceReport
 from pcapstall.report.prose import numbered
 
 

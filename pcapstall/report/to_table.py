@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, TextIO
 from pcapstall.report import prose
 from pcapstall.report.drawing import colored, draw, drawn_width, is_markup
 from pcapstall.report.facts import is_warning
-from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.grid import BAD, WARN, Grid
 from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions
@@ -18,6 +17,7 @@ from pcapstall.report.ranking import worst_first
 from pcapstall.report.untrusted import display_width, printable
 
 if TYPE_CHECKING:
+    from pcapstall.report.flow_model import FlowReport
     from pcapstall.report.stories import Story
 
 RED: Final = "31;1"
@@ -49,7 +49,7 @@ def render(report: Report, out: TextIO, options: RenderOptions) -> None:
         out.write(line + "\n")
 
 
-def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) -> Iterator[str]:
+def _lines(report: Report, flows: "Sequence[FlowReport]", options: RenderOptions) -> Iterator[str]:
     worry = report.totals.stalled or report.totals.failed
     answer = RED if report.totals.stalled else YELLOW if worry else GREEN
     for line in wrap(printable(prose.headline(report, flows)), options.width):
@@ -70,13 +70,13 @@ def _lines(report: Report, flows: Sequence[FlowReport], options: RenderOptions) 
         yield from fact_lines(after, options)
 
 
-def _grid_of(flows: Sequence[FlowReport]) -> Grid:
+def _grid_of(flows: "Sequence[FlowReport]") -> Grid:
     from pcapstall.report.flow_grid import flow_grid  # a healthy capture has no row
 
     return flow_grid(flows)
 
 
-def _stories(report: Report, flows: Sequence[FlowReport], options: RenderOptions) -> Iterator[str]:
+def _stories(report: Report, flows: "Sequence[FlowReport]", options: RenderOptions) -> Iterator[str]:
     from pcapstall.report import stories  # a healthy capture has none
     from pcapstall.report.places import Places
 

@@ -7,8 +7,7 @@ in here, for none can be measured: only what a packet took longer than the faste
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from pcapstall.report.input_model import CaptureReport
-from pcapstall.report.model import IntervalSummary
+from pcapstall.report.model import CaptureReport, IntervalSummary
 
 SCHEMA: Final = 1
 """Keys keep their names and meaning within a schema number."""

@@ -11,8 +11,7 @@ from pcapstall.core.counts import several
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.verdict import cause_words
 from pcapstall.report.facts import warning
-from pcapstall.report.input_model import CaptureReport
-from pcapstall.report.model import IntervalSummary
+from pcapstall.report.model import CaptureReport, IntervalSummary
 from pcapstall.report.prose import names_of, numbered, time_covered
 from pcapstall.report.stories import Story, sum_of
 from pcapstall.report.two_ends_model import LoneReport, PairReport, TwoEnds, TwoEvidence

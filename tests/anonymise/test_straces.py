@@ -21,8 +21,8 @@ from pcapstall.core.errors import InputError
 from pcapstall.pipeline import Options, analyse
 from pcapstall.pipeline.ends.given import GivenFile
 from pcapstall.pipeline.extract.anonymised_files import Planned, Rewriter
+from pcapstall.report.end_model import LogReport, StraceReport
 from pcapstall.report.flow_model import FlowReport
-from pcapstall.report.input_model import LogReport, StraceReport
 from pcapstall.strace.args import read_string
 from pcapstall.strace.family import Lines, open_straces
 from pcapstall.strace.syscalls import Syscalls

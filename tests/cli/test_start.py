@@ -124,7 +124,7 @@ def test_the_entry_point_imports_next_to_nothing() -> None:
 NOT_NEEDED = ("pcapstall.capture.decompress", "pcapstall.capture.pcapng", "pcapstall.capture.remote",
               "pcapstall.capture.sniff", "pcapstall.core.compression", "pcapstall.diagnose.rules",
               "pcapstall.diagnose.case", "pcapstall.match.matching", "pcapstall.pipeline.select",
-              "pcapstall.pipeline.ends", "pcapstall.pipeline.verdicts", "pcapstall.report.clock_prose",
+              "pcapstall.pipeline.ends.straces", "pcapstall.pipeline.verdicts", "pcapstall.report.clock_prose",
               "pcapstall.report.condition_", "pcapstall.report.expression", "pcapstall.report.flow_grid",
               "pcapstall.report.groups", "pcapstall.report.happening", "pcapstall.report.places",
               "pcapstall.report.stories", "pcapstall.report.thread_grid", "pcapstall.report.to_html",

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from pcapstall.core.times import MS, SECOND, US
+from pcapstall.report.end_model import ProcessReport, StraceReport
 from pcapstall.report.flow_model import AlertReport, Counts, EventReport, Evidence, FlowReport
 from pcapstall.report.groups import SummaryRow, rows_of, tallies_by
-from pcapstall.report.input_model import CaptureReport, ProcessReport, StraceReport
-from pcapstall.report.model import Report
+from pcapstall.report.model import CaptureReport, Report
 from pcapstall.report.names import EVENTS, INTERVALS
 from pcapstall.report.percentiles import Tally
 

@@ -16,9 +16,9 @@ from pcapstall.core.errors import InputError
 from pcapstall.pipeline import Options, analyse
 from pcapstall.pipeline.ends.given import parse_given
 from pcapstall.report import from_json, to_json
+from pcapstall.report.end_model import LogReport, StraceReport
 from pcapstall.report.from_json import Reader, read_report
-from pcapstall.report.input_model import CaptureReport, LogReport, StraceReport
-from pcapstall.report.model import Report
+from pcapstall.report.model import CaptureReport, Report
 from pcapstall.report.options import RenderOptions
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"

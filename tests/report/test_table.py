@@ -28,8 +28,8 @@ from hypothesis import strategies as st
 from pcapstall.core.errors import UsageError
 from pcapstall.report import drawing
 from pcapstall.report.drawing import draw
+from pcapstall.report.end_model import ProcessReport
 from pcapstall.report.flow_grid import flow_grid
-from pcapstall.report.input_model import ProcessReport
 from pcapstall.report.names import EVENTS, STALL_INTERVALS
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.prose import headline, healthy_line, numbers

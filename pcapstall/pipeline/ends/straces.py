@@ -27,8 +27,8 @@ from pcapstall.match.offset import Offset
 from pcapstall.match.outline import Outlines
 from pcapstall.pipeline.ends.given import GivenFile, files_of, not_read
 from pcapstall.pipeline.ends.strace_report import ORDER_ONLY, strace_report, thread_report
+from pcapstall.report.end_model import StraceReport
 from pcapstall.report.flow_model import FlowReport
-from pcapstall.report.input_model import StraceReport
 from pcapstall.strace.family import Strace, open_straces
 from pcapstall.strace.recorder import record
 from pcapstall.strace.window import Window

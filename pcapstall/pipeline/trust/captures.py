@@ -13,7 +13,7 @@ from pcapstall.flows.kept import Limits
 from pcapstall.pipeline.scan.collect import Collector
 from pcapstall.pipeline.scan.loop import FileCounts
 from pcapstall.pipeline.trust.unread_linktypes import unread_warnings
-from pcapstall.report.input_model import CaptureReport
+from pcapstall.report.model import CaptureReport
 
 _LOOPBACK: Final = frozenset(("NULL", "LOOP"))
 CLOCK_STEPS: Final = "clock_steps"

@@ -11,7 +11,7 @@ from typing import Final
 
 from pcapstall.capture.captures import open_captures
 from pcapstall.capture.source import Stop
-from pcapstall.report.input_model import CaptureReport
+from pcapstall.report.model import CaptureReport
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import SYN, TCP
 from pcapstall.wire.tcp_options import timestamps

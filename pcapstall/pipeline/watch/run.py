@@ -27,7 +27,7 @@ from pcapstall.pipeline.watch.clock import CaptureClock
 from pcapstall.pipeline.watch.flows import WatchedFlows
 from pcapstall.pipeline.watch.verdicts import KNOWN_MAX, WatchVerdicts
 from pcapstall.report.flow_model import FlowReport
-from pcapstall.report.input_model import CaptureReport
+from pcapstall.report.model import CaptureReport
 from pcapstall.report.watching import Standing, Told
 from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import UdpDatagram

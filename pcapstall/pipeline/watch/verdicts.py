@@ -25,7 +25,7 @@ from pcapstall.pipeline.trust.captures import doubtful_files, loopback_files
 from pcapstall.pipeline.watch.story import STALLED, WENT_ON
 from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.from_flow import flow_report
-from pcapstall.report.input_model import CaptureReport
+from pcapstall.report.model import CaptureReport
 from pcapstall.report.watching import Told
 from pcapstall.wire.unread import UnreadPackets
 

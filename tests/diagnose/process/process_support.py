@@ -9,8 +9,8 @@ from wire_support import MS, PSH, SECOND, START_NS, Road, client_hello, follow
 from pcapstall.pipeline.ends.given import GivenFile
 from pcapstall.pipeline.ends.straces import Straces
 from pcapstall.pipeline.findings import Findings
+from pcapstall.report.end_model import StraceReport
 from pcapstall.report.flow_model import FlowReport
-from pcapstall.report.input_model import StraceReport
 from pcapstall.wire.segment import ACK
 
 HELLO = client_hello()

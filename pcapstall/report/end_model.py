@@ -1,32 +1,11 @@
-"""What was read, as values: a capture, a strace, a log; named tuples that mirror their keys in JSON schema 1.
+"""What was read beside captures, as values: a strace, a log; named tuples that mirror their keys in JSON schema 1.
 
-Times are integer nanoseconds; what is not known is None. What they say of flows is in `flow_model`.
+Times are integer nanoseconds; what is not known is None. What they say of flows is in `flow_model`. Loaded where there
+are any.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
-
-
-class CaptureReport(NamedTuple):
-    """What was read of one capture file. packets = tcp_packets + other_packets + the sum of malformed."""
-
-    file: str
-    format: str
-    packets: int
-    tcp_packets: int
-    other_packets: int
-    malformed: dict[str, int]
-    """How many, by reason."""
-    dropped: int | None
-    """Packets that the capturing host says it dropped; None when it says nothing."""
-    first_ns: int | None
-    """Epoch nanoseconds of the earliest packet; None in an empty capture."""
-    last_ns: int | None
-    linktypes: list[str]
-    """libpcap's names without the prefix: EN10MB, LINUX_SLL2."""
-    trust: str
-    """trustworthy, or what to mistrust."""
-    warnings: list[str]
 
 
 class ProcessReport(NamedTuple):
