@@ -29,13 +29,14 @@ _DONE: Final = 2
 
 
 class Board:
-    """What the processes tell each other: an order, a limit, and of each how many chunks it asked for and its state."""
+    """What the processes tell each other: an order, a limit, and of each how many chunks it asked for, its state, and
+    what it has read in the end."""
 
     def __init__(self, count: int, sizes: Mapping[str, int]) -> None:
         self.count = count
         self.sizes = sizes
         """Bytes of each file that are read: one that grows must be as long for all."""
-        self.slots = memoryview(mmap.mmap(-1, _SLOT_LEN * (_FIRST_AT + 2 * count))).cast("q")
+        self.slots = memoryview(mmap.mmap(-1, _SLOT_LEN * (_FIRST_AT + 3 * count))).cast("q")
         """All of it; read and written without a call, since that is done for every chunk."""
 
     def restart(self, index: int) -> None:
@@ -68,9 +69,15 @@ class Board:
         """Whether it asks for nothing any more."""
         return self.slots[_FIRST_AT + self.count + index] == _DONE
 
-    def note_done(self, index: int) -> None:
-        """It has read everything."""
+    def note_done(self, index: int, bytes_read: int) -> None:
+        """It has read everything, which were so many bytes."""
+        self.slots[_FIRST_AT + 2 * self.count + index] = bytes_read
         self.slots[_FIRST_AT + self.count + index] = _DONE
+
+    def all_read(self, bytes_read: int) -> bool:
+        """Whether all but the first process have read so many bytes."""
+        first = _FIRST_AT + 2 * self.count
+        return all(self.slots[first + index] == bytes_read for index in range(1, self.count))
 
 
 class Gate:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from pcapstall.core.errors import InputError
+from pcapstall.core.files import cut_meanwhile
 
 if TYPE_CHECKING:
     from pcapstall.capture.gate import Gate
@@ -177,6 +178,8 @@ class FileSource(Source):
             self.trouble = f"cannot be read on: {error.strerror}"
             return b""
         self.bytes_read += len(chunk)
+        if size and not chunk:  # the oldest file of a ring is emptied before it is written anew (tcpdump -C -W)
+            self.trouble = cut_meanwhile(self.bytes_read, self.total_bytes or 0)
         return chunk
 
     def rest(self) -> None:
@@ -271,7 +274,7 @@ def open_source(path: str, stop: Stop | None = None) -> Source:
             # A FIFO whose writer is not there yet must not hold up the opening: a stop could not end that.
             fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
-            raise InputError(path, _why_not(error)) from error
+            raise InputError(path, _REASONS.get(error.errno or 0, error.strerror or "cannot be opened")) from error
     try:
         status = os.fstat(fd)
     except OSError as error:
@@ -294,7 +297,3 @@ def open_source(path: str, stop: Stop | None = None) -> Source:
 def can_be_read_again(path: str) -> bool:
     """Whether ``path`` is no pipe, whose bytes are gone once they were read. A pattern's files count as files."""
     return path not in STDIN and (not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode))
-
-
-def _why_not(error: OSError) -> str:
-    return _REASONS.get(error.errno or 0, error.strerror or "cannot be opened")

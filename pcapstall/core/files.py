@@ -1,4 +1,4 @@
-"""Which files a name on the command line stands for.
+"""Which files a name on the command line stands for, and what is said of one that changes while it is read.
 
 Nothing here opens one, or knows what is in it. What reads a pattern is imported only for one: start-up is most of a
 small capture's time.
@@ -14,6 +14,14 @@ def files_named(path: str) -> list[str]:
     import glob
 
     return sorted(glob.glob(path))
+
+
+def cut_meanwhile(read_len: int, size: int) -> str:
+    """What is to be said of a file that ends after ``read_len`` bytes, though there were ``size`` when it was opened;
+    empty where all of them are there."""
+    if read_len >= size:
+        return ""
+    return f"cut to {read_len} bytes while it was read, of {size} (copy first what is written anew or rotated)"
 
 
 def is_pattern(path: str) -> bool:

@@ -13,6 +13,7 @@ from typing import BinaryIO, Final
 from pcapstall.core.compressed import compression_of
 from pcapstall.core.compression import Unpacker
 from pcapstall.core.errors import InputError
+from pcapstall.core.files import cut_meanwhile
 
 CHUNK: Final = 128 * 1024
 _SPOOL_CHUNK: Final = 1024 * 1024
@@ -42,6 +43,8 @@ class TextSource:
         self.size: int = 0
         """Bytes of the file as it lies on disk."""
         self._spool: BinaryIO | None = None
+        self._identity: tuple[int, int] | None = None
+        """Device and inode of the file with a name, once it is known."""
         try:
             if path == "-":
                 if sys.stdin is None:
@@ -55,6 +58,7 @@ class TextSource:
             with self.open_raw() as file:
                 head = file.read(8)
                 self.size = file.seek(0, os.SEEK_END)
+                self._identity = _identity(file)
         except OSError as error:
             raise InputError(path, error.strerror or str(error)) from error
         self.compression = compression_of(head) or ""
@@ -111,7 +115,16 @@ class TextSource:
             file = os.fdopen(os.dup(self._spool.fileno()), "rb", buffering=0)
             file.seek(0)
             return file
-        return open(self.path, "rb", buffering=0)
+        file = open(self.path, "rb", buffering=0)  # noqa: SIM115
+        if self._identity not in (None, _identity(file)):
+            file.close()
+            raise InputError(self.path, "cannot be read on: another file has its name now (copy first what is rotated)")
+        return file
+
+
+def _identity(file: BinaryIO) -> tuple[int, int]:
+    status = os.fstat(file.fileno())
+    return status.st_dev, status.st_ino
 
 
 class TextStream:
@@ -119,6 +132,7 @@ class TextStream:
 
     def __init__(self, source: TextSource, chunk_size: int = CHUNK) -> None:
         self.path = source.path
+        self._source = source
         self.trouble = ""
         """Why reading ended before the end of the file; empty when it did not."""
         self.chunk_size = chunk_size
@@ -149,10 +163,13 @@ class TextStream:
 
     def _read_raw(self) -> bytes:
         try:
-            return self._raw.read(self.chunk_size)
+            chunk = self._raw.read(self.chunk_size)
+            if not chunk:
+                self.trouble = cut_meanwhile(self._raw.tell(), self._source.size)
         except OSError as error:
             self.trouble = error.strerror or type(error).__name__
             return b""
+        return chunk
 
 
 class ReopeningStream(TextStream):
@@ -160,6 +177,7 @@ class ReopeningStream(TextStream):
 
     def __init__(self, source: TextSource, chunk_size: int) -> None:
         self.path = source.path
+        self._source = source
         self.trouble = ""
         self.chunk_size = chunk_size
         self._at = 0
@@ -167,12 +185,17 @@ class ReopeningStream(TextStream):
     def read(self) -> bytes:
         """The next chunk, ``b""`` at the end."""
         try:
-            with open(self.path, "rb", buffering=0) as file:
+            with self._source.open_raw() as file:
                 file.seek(self._at)
                 chunk = file.read(self.chunk_size)
         except OSError as error:
             self.trouble = error.strerror or str(error)
             return b""
+        except InputError as error:
+            self.trouble = error.reason
+            return b""
+        if not chunk:
+            self.trouble = cut_meanwhile(self._at, self._source.size)
         self._at += len(chunk)
         return chunk
 

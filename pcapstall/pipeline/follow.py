@@ -234,6 +234,8 @@ def _in_shares(
             progress(captures)
         ears = _Ears(findings, None if progress is None else lambda: progress(captures))
         scan, results = reading.run(ears, _load_what_comes_later)
+        if why := reading.why_over():
+            return Alone(why)
         files = files_of(captures, scan)
     return _put_together(results, files, collector, findings, options)
 

@@ -361,3 +361,31 @@ def test_no_descriptor_stays_open_after_a_refusal(tmp_path: Path) -> None:
         with pytest.raises(InputError):
             open_capture(str(tmp_path / name))
     assert count() == before
+
+
+@pytest.mark.parametrize("left", [0, CHUNK, CHUNK + 1, 2 * CHUNK])
+def test_a_file_that_is_cut_while_it_is_read_is_told(left: int, tmp_path: Path) -> None:
+    """Also where that is between two records; the next file of a ring (tcpdump -C -W) is emptied so."""
+    path = tmp_path / "ring3"
+    path.write_bytes(bytes(3 * CHUNK))
+    source = open_source(str(path))
+    assert len(source.read()) == CHUNK
+    os.truncate(path, left)
+    while source.read():
+        pass
+    read = max(left, CHUNK)
+    assert source.trouble.startswith(f"cut to {read} bytes while it was read, of {3 * CHUNK}")
+    source.close()
+
+
+@pytest.mark.parametrize("more", [0, 10])
+def test_a_file_that_is_as_long_as_it_was_or_longer_is_no_trouble(more: int, tmp_path: Path) -> None:
+    path = tmp_path / "grows"
+    path.write_bytes(bytes(2 * CHUNK))
+    source = open_source(str(path))
+    source.read()
+    os.truncate(path, 2 * CHUNK + more)
+    while source.read():
+        pass
+    assert source.trouble == ""
+    source.close()

@@ -382,6 +382,31 @@ def test_what_is_read_afterwards_knows_nothing_of_the_others() -> None:
     assert stop.gate is None
 
 
+def test_a_file_that_is_cut_while_they_read_it(tmp_path: Path, traffic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first process has seen packets that the other one has not: both are of the file as it is then."""
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(traffic.read_bytes())
+    result = workers.Workers.results
+
+    def waited(self: workers.Workers, stop: Stop) -> Any:
+        for worker in self._running.values():
+            os.kill(worker._pid, signal.SIGCONT)
+        return result(self, stop)
+
+    def cut(captures: Captures, wanted: Any, index: int, listener: Any) -> Any:
+        if index:
+            os.kill(os.getpid(), signal.SIGSTOP)
+            os.truncate(path, 300_000)
+        return follow(captures, wanted, index, listener)
+
+    follow = workers.follow_share
+    monkeypatch.setattr(workers, "follow_share", cut)
+    monkeypatch.setattr(workers.Workers, "results", waited)
+    several = report(path, jobs=2)
+    assert several.alone == "a file has changed while they read it"
+    assert told(several) == told(report(path))
+
+
 @pytest.mark.usefixtures("soon")
 def test_one_that_falls_silent_and_is_stopped_is_not_waited_for() -> None:
     """It has closed its end of the pipe, has marked nothing, and is not over."""

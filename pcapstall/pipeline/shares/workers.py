@@ -58,6 +58,10 @@ class Workers:
         """For whoever reads them all over, alone: up to where all had stopped, if they had."""
         return Gate(self._board, 0, lambda _other: True) if self._board.has_limit else None
 
+    def has_changed(self, bytes_read: int) -> bool:
+        """Whether the shares are not of the same packets, as this process has read so many bytes."""
+        return not self._board.all_read(bytes_read)
+
     def results(self, stop: Stop) -> list[ShareResult]:
         """What came of all shares but that of this process, which has read its own to the end."""
         found: list[ShareResult] = []
@@ -124,7 +128,9 @@ class Workers:
         captures = open_captures(self._paths, stop)
         try:
             with without_garbage():
-                return follow_share(captures, self._wanted, index, Listener())[0]
+                found, _ = follow_share(captures, self._wanted, index, Listener())
+            self._board.note_done(index, captures.bytes_read)
+            return found
         finally:
             captures.close()
             stop.gate = own
@@ -155,7 +161,7 @@ def _work(paths: list[str], wanted: Wanted, index: int, board: Board, parent: in
     captures = open_captures(paths, stop)
     with without_garbage():
         result, _ = follow_share(captures, wanted, index, orphan)
-        board.note_done(index)
+        board.note_done(index, captures.bytes_read)
         tell(packed(result), paper)
 
 
@@ -181,6 +187,10 @@ class Reading:
         self._workers.close()
         self.captures.close()
         self._stop.gate = self._workers.gate_once_more()
+
+    def why_over(self) -> str:
+        """Why all that was read is to be read over; empty where it is not."""
+        return "a file has changed while they read it" if self._workers.has_changed(self.captures.bytes_read) else ""
 
     def run(self, listener: Listener, meanwhile: Callable[[], None]) -> tuple[Scan, list[ShareResult]]:
         """Read everything; the scan is that of this process. KeyboardInterrupt when asked for the end twice.
