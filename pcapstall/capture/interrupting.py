@@ -21,6 +21,12 @@ def interrupting(stop: Stop, count: int) -> Iterator[None]:
         stop.interrupts_at = before
 
 
+def unless_stopped(stop: Stop) -> None:
+    """KeyboardInterrupt when ``stop`` was thrown, for whoever can make nothing of half a reading."""
+    if stop.count:
+        raise KeyboardInterrupt(stop.by)
+
+
 def ending(stop: Stop, work: Callable[[], object]) -> None:
     """Do ``work``, which the next signal ends, and go on behind it.
 

@@ -13,7 +13,7 @@ from pcapstall.cli.main import CONDITION_HOLDS, OK, UNREADABLE_INPUT
 from pcapstall.cli.stages import stages
 from pcapstall.core.errors import InputError, UsageError
 from pcapstall.pipeline import Analysis, Options, analyse
-from pcapstall.pipeline.follow import AS_MANY_AS_PAY, DASK
+from pcapstall.pipeline.options import AS_MANY_AS_PAY, DASK
 from pcapstall.report.thresholds import parse_thresholds
 
 if TYPE_CHECKING:

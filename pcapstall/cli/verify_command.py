@@ -179,7 +179,7 @@ class _Work:
         stop = Stop()
         try:
             with terminal.Ticker(f"tshark reads {path}".__str__):
-                file, unread = verify_file(path, self._opinion, stop=stop)
+                file, unread = verify_file(path, self._opinion, stop)
         except PcapstallError as error:
             destination.complain(error)
             self.failed = True

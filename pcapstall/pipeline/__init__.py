@@ -4,6 +4,7 @@
 what single commands need besides (docs/decisions/0002-ladder.md). Nothing is drawn here and nothing is printed.
 """
 
-from pcapstall.pipeline.analysis import Analysis, Options, analyse
+from pcapstall.pipeline.analysis import Analysis, analyse
+from pcapstall.pipeline.options import Options
 
 __all__ = ["Analysis", "Options", "analyse"]

@@ -15,10 +15,10 @@ from pcapstall.core.counts import add_counts
 from pcapstall.core.errors import InputError
 from pcapstall.core.frames import file_of
 from pcapstall.flows.flow import FLAG_MISSED_BYTES
-from pcapstall.flows.kept import MAX_FLOWS
 from pcapstall.pipeline.ends.given import GivenFile
 from pcapstall.pipeline.findings import Findings
-from pcapstall.pipeline.follow import LOCAL, Followed, Texts, follow_captures
+from pcapstall.pipeline.follow import Followed, Texts, follow_captures
+from pcapstall.pipeline.options import Options
 from pcapstall.pipeline.scan.collect import Collector
 from pcapstall.pipeline.scan.files import Files
 from pcapstall.pipeline.scan.loop import FileCounts
@@ -34,7 +34,6 @@ from pcapstall.pipeline.trust.captures import (
 )
 from pcapstall.report.model import CaptureReport, HealthySummary, Report
 from pcapstall.report.percentiles import Tally
-from pcapstall.report.thresholds import parse_thresholds
 
 if TYPE_CHECKING:
     from pcapstall.pipeline.ends.logs import Logs
@@ -44,35 +43,6 @@ if TYPE_CHECKING:
 ROWS_PAY: Final = 128
 """Rows for which it pays to have a process make a part of them."""
 NOTHING_LEFT_OUT: Final = HealthySummary(0, {}, {}, {})
-
-
-class Options(NamedTuple):
-    """What the user may say about captures."""
-
-    thresholds_ns: dict[str, int] = parse_thresholds(())
-    """As `report.thresholds.parse_thresholds` makes them."""
-    at: str = ""
-    """``client`` or ``server`` when the user knows where the capture was taken."""
-    tls_ports: frozenset[int] = frozenset()
-    """Ports that speak TLS, besides the well-known ones and those seen to."""
-    all_flows: bool = False
-    """Whether flows that neither stalled nor failed are shown one by one."""
-    straces: Sequence[GivenFile] = ()
-    """Straces of either end."""
-    max_flows: int = MAX_FLOWS
-    """Flows that are followed at once; over it the ones that were idle for longest are closed early."""
-    logs: Sequence[GivenFile] = ()
-    """Logs of either end."""
-    pictures: bool = False
-    """Whether pictures will be drawn: `Report.spread` is made."""
-    straces_later: bool = False
-    """Whether straces are asked about stalls only by `timelines_of`: before, rows have the verdicts of packets."""
-    jobs: int = 1
-    """Processes that follow the flows between them; 0 for as many as pay."""
-    engine: str = LOCAL
-    """`LOCAL` or `DASK`."""
-    scheduler: str = ""
-    """Address of the Dask scheduler; empty for a cluster of this host's."""
 
 
 class Analysis(NamedTuple):

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pcapstall.core.errors import UsageError
 from pcapstall.flows.kept import MAX_FLOWS
-from pcapstall.pipeline.analysis import Options, analyse
+from pcapstall.pipeline.analysis import analyse
 from pcapstall.pipeline.ends.given import parse_given
+from pcapstall.pipeline.options import Options
 from pcapstall.pipeline.select import select
 from pcapstall.report.conditions import FailConditions
 from pcapstall.report.flow_model import FlowReport

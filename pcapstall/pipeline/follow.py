@@ -19,6 +19,7 @@ from pcapstall.flows.kept import Limits
 from pcapstall.flows.table import FlowTable
 from pcapstall.pipeline.ends import given
 from pcapstall.pipeline.findings import Findings
+from pcapstall.pipeline.options import AS_MANY_AS_PAY, DASK, Options
 from pcapstall.pipeline.scan.collect import Collector
 from pcapstall.pipeline.scan.dots import FlowDots
 from pcapstall.pipeline.scan.files import Files, files_of
@@ -28,7 +29,6 @@ from pcapstall.wire.decode import Decoder
 from pcapstall.wire.segment import UdpDatagram
 
 if TYPE_CHECKING:
-    from pcapstall.pipeline.analysis import Options
     from pcapstall.pipeline.ends.logs import Logs
     from pcapstall.pipeline.ends.straces import Straces
     from pcapstall.pipeline.shares.result import ShareResult
@@ -41,11 +41,6 @@ RECORD_HEADER_LEN: Final = 16
 """Bytes that a record has beside its packet (pcap's; of pcapng some more)."""
 RECORD_MIN_LEN: Final = RECORD_HEADER_LEN + 54
 """Bytes of the record of a segment over IPv4 and Ethernet, without options and payload."""
-LOCAL: Final = "local"
-DASK: Final = "dask"
-"""Of `Options.engine`."""
-AS_MANY_AS_PAY: Final = 0
-"""Of `Options.jobs`."""
 
 
 class Followed(NamedTuple):
@@ -93,7 +88,7 @@ class _Ears(Listener):
 
 def follow_captures(
     paths: Sequence[str],
-    options: "Options",
+    options: Options,
     texts: Texts,
     stop: Stop | None = None,
     progress: Callable[[Captures], None] | None = None,
@@ -133,7 +128,7 @@ def follow(captures: Captures, table: FlowTable, ears: Listener) -> Scan:
     return scan
 
 
-def _begin(options: "Options", texts: Texts) -> tuple[Collector, Findings]:
+def _begin(options: Options, texts: Texts) -> tuple[Collector, Findings]:
     collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows)
     if options.pictures:
         collector.dots = FlowDots()
@@ -150,7 +145,7 @@ def _begin(options: "Options", texts: Texts) -> tuple[Collector, Findings]:
     )
 
 
-def _why_alone(options: "Options", texts: Texts) -> str:
+def _why_alone(options: Options, texts: Texts) -> str:
     """Why it takes one process, whatever the captures are."""
     if texts.straces is not None or texts.logs is not None:
         return "straces and logs are matched with all flows by one process"
@@ -158,7 +153,7 @@ def _why_alone(options: "Options", texts: Texts) -> str:
 
 
 def _in_parallel(
-    paths: Sequence[str], options: "Options", stop: Stop, progress: Callable[[Captures], None] | None
+    paths: Sequence[str], options: Options, stop: Stop, progress: Callable[[Captures], None] | None
 ) -> Followed | Alone:
     """The same by several processes; why not, where one has to do it."""
     if options.engine == DASK:
@@ -188,7 +183,7 @@ def _in_parallel(
     return _in_shares(probe, paths, options, jobs, stop, progress)
 
 
-def _where_there_is_room(work: "Callable[[], Followed | Alone]") -> Followed | Alone:
+def _where_there_is_room(work: Callable[[], Followed | Alone]) -> Followed | Alone:
     """What ``work`` comes to; where it lacks memory or descriptors for several processes, one does with less."""
     try:
         return work()
@@ -217,7 +212,7 @@ def _likely_packets(probe: Captures, total_len: int) -> int:
 def _in_shares(
     probe: Captures,
     paths: Sequence[str],
-    options: "Options",
+    options: Options,
     jobs: int,
     stop: Stop,
     progress: Callable[[Captures], None] | None,
@@ -247,7 +242,7 @@ def _load_what_comes_later() -> None:
     import pcapstall.pipeline.verdicts  # noqa: F401
 
 
-def _on_cluster(paths: Sequence[str], options: "Options", stop: Stop) -> Followed | Alone:
+def _on_cluster(paths: Sequence[str], options: Options, stop: Stop) -> Followed | Alone:
     """The same on a Dask cluster."""
     from pcapstall.pipeline.shares.cluster import follow_on_cluster
     from pcapstall.pipeline.shares.share import Wanted
@@ -263,7 +258,7 @@ def _on_cluster(paths: Sequence[str], options: "Options", stop: Stop) -> Followe
 
 
 def _put_together(
-    results: "Sequence[ShareResult]", files: Files, collector: Collector, findings: Findings, options: "Options"
+    results: "Sequence[ShareResult]", files: Files, collector: Collector, findings: Findings, options: Options
 ) -> Followed | Alone:
     """All shares as one; why not, where one process would have made something else of it."""
     from pcapstall.pipeline.shares.merge import put_together, why_not

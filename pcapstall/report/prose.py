@@ -30,6 +30,7 @@ _SILENCE_NS: Final = 100 * MS
 """A live capture that was silent for less at its end was watched for about as long as its packets took."""
 DOUBTS_FIRST: Final = 4
 """So many lines of what to mistrust stand before a table; more would hide it."""
+_NUMBERS_MAX: Final = 8
 _HEALTHY_INTERVALS: Final = ("syn_synack", "ack_ch", "ch_ack", "ch_sh")
 
 
@@ -229,10 +230,10 @@ def numbered(noun: str, values: Sequence[int]) -> str:
     return f"{noun if len(values) == 1 else noun + 's'} {numbers(values)}"
 
 
-def numbers(values: Sequence[int], most: int = 8) -> str:
-    """``3, 9, 12``; what is beyond ``most`` is counted."""
-    shown = ", ".join(map(str, values[:most]))
-    return f"{shown} and {len(values) - most} more" if len(values) > most else shown
+def numbers(values: Sequence[int]) -> str:
+    """``3, 9, 12``; what is beyond `_NUMBERS_MAX` is counted."""
+    shown = ", ".join(map(str, values[:_NUMBERS_MAX]))
+    return f"{shown} and {len(values) - _NUMBERS_MAX} more" if len(values) > _NUMBERS_MAX else shown
 
 
 def closing_line(totals: Totals, elapsed_ns: int, width: int) -> str:

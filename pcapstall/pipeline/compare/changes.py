@@ -12,7 +12,8 @@ from pcapstall.capture.captures import Captures
 from pcapstall.capture.opening import unpacked
 from pcapstall.capture.source import STDIN, Source, Stop, can_be_read_again, open_source
 from pcapstall.core.errors import InputError
-from pcapstall.pipeline.analysis import Options, analyse
+from pcapstall.pipeline.analysis import analyse
+from pcapstall.pipeline.options import Options
 from pcapstall.report.changes import Side
 from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.from_json import read_report

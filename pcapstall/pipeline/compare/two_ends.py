@@ -7,8 +7,10 @@ ends with its handshake, and is less where that went well: those that stalled or
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pcapstall.capture.captures import Captures, open_captures
+from pcapstall.capture.interrupting import unless_stopped
 from pcapstall.capture.source import Stop
 from pcapstall.core.counts import several
 from pcapstall.core.errors import InputError, UsageError
@@ -20,12 +22,20 @@ from pcapstall.diagnose.two_ends.pairing import Pair, Pairing, pair_flows
 from pcapstall.diagnose.two_ends.scene import Scene, Span, event_samples, is_unrepeated
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.table import FlowSink, FlowTable
-from pcapstall.pipeline.analysis import Analysis, Options, analyse
+from pcapstall.pipeline.analysis import Analysis, analyse
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.follow import follow
+from pcapstall.pipeline.options import Options
 from pcapstall.pipeline.scan.loop import Listener
 
 Progress = Callable[[Captures], None]
+
+_ORDER_DOUBTS: Final = {
+    order.SAME_PLACE: "no packet took longer at one end than at the other: both captures seem to be of one place, so "
+    "nothing can be said about the network between them",
+    order.UNKNOWN: "which capture is nearer to the client cannot be told; the order given is taken for right",
+}
+"""What is said of the order of the captures where it is not known."""
 
 
 @dataclass(slots=True)
@@ -89,36 +99,25 @@ def read_both(
     for half a reading is not compared.
     """
     options = options._replace(all_flows=True)
+    stop = stop or Stop()
     ends: list[End] = []
     for paths in (first, second):
         ends.append(End(list(paths), analyse(paths, options, stop=stop, progress=progress)))
-        _unless_stopped(stop)
+        unless_stopped(stop)
     unreadable = [error for end in ends for error in end.analysis.unreadable]
     if any(not end.analysis.report.captures for end in ends):
         return None, unreadable
     _refuse_same_files(ends)
     client, server = ends
-    pairing = pair_flows(client.findings.flows(), server.findings.flows())
-    if not pairing.pairs:
-        raise UsageError(_nothing_common(client, server))
-    if order.is_copy(pairing.pairs):
-        raise UsageError(
-            "both captures hold the same packets at the same times: one is a copy of the other. Give one that was taken"
-            " at the client and one that was taken at the server."
-        )
+    pairing = _paired(client, server)
     warnings = [warning for end in ends for warning in end.analysis.report.warnings]
-    swapped = False
     found = order.order_of(pairing.pairs)
-    if found == order.SWAPPED:
-        client, server, swapped = server, client, True
+    swapped = found == order.SWAPPED
+    if swapped:
+        client, server = server, client
         pairing = pair_flows(client.findings.flows(), server.findings.flows())
-    elif found == order.SAME_PLACE:
-        warnings.append(
-            "no packet took longer at one end than at the other: both captures seem to be of one place, so nothing can "
-            "be said about the network between them"
-        )
-    elif found == order.UNKNOWN:
-        warnings.append("which capture is nearer to the client cannot be told; the order given is taken for right")
+    elif found in _ORDER_DOUBTS:
+        warnings.append(_ORDER_DOUBTS[found])
     _note_again(client, server, pairing, everything, options, stop)
     samples = [sample for pair in pairing.pairs for sample in event_samples(pair)]
     clock = clock_of(samples)
@@ -127,9 +126,17 @@ def read_both(
     return together, unreadable
 
 
-def _unless_stopped(stop: Stop | None) -> None:
-    if stop is not None and stop.count:
-        raise KeyboardInterrupt(stop.by)
+def _paired(client: End, server: End) -> Pairing:
+    """The connections that both captures have."""
+    pairing = pair_flows(client.findings.flows(), server.findings.flows())
+    if not pairing.pairs:
+        raise UsageError(_nothing_common(client, server))
+    if order.is_copy(pairing.pairs):
+        raise UsageError(
+            "both captures hold the same packets at the same times: one is a copy of the other. Give one that was taken"
+            " at the client and one that was taken at the server."
+        )
+    return pairing
 
 
 def _refine(together: Together) -> None:
@@ -150,9 +157,7 @@ def _refine(together: Together) -> None:
         )
 
 
-def _note_again(
-    client: End, server: End, pairing: Pairing, everything: bool, options: Options, stop: Stop | None
-) -> None:
+def _note_again(client: End, server: End, pairing: Pairing, everything: bool, options: Options, stop: Stop) -> None:
     """Read the connections that stalled or failed at either end again, with all of their segments."""
     wanted = [
         pair for pair in pairing.pairs if everything or _is_wrong(client, pair.client) or _is_wrong(server, pair.server)
@@ -191,12 +196,11 @@ class _Wanted(FlowSink):
         return True
 
 
-def _read_again(paths: list[str], wanted: Sequence[Flow], options: Options, stop: Stop | None) -> dict[int, Flow]:
+def _read_again(paths: list[str], wanted: Sequence[Flow], options: Options, stop: Stop) -> dict[int, Flow]:
     """The same flows with their segments, by their first frames."""
     sink = _Wanted({int(flow.first_ref) for flow in wanted})
     table = FlowTable(sink, max(options.thresholds_ns.values()), max_flows=options.max_flows)
     table.limits.kept_keys.update(flow.key for flow in wanted)
-    stop = stop or Stop()
     cursor = open_captures(paths, stop)
     try:
         with without_garbage():

@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from pcapstall.capture.interrupting import unless_stopped
 from pcapstall.capture.source import Stop
 from pcapstall.core.counts import several
 from pcapstall.core.frames import frame_of
 from pcapstall.core.garbage import without_garbage
-from pcapstall.pipeline.analysis import Analysis, Options, analyse
+from pcapstall.pipeline.analysis import Analysis, analyse
 from pcapstall.pipeline.extract import passes
+from pcapstall.pipeline.options import Options
 from pcapstall.report.flow_model import FlowReport
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def make(wanted: Wanted, analysis: Analysis, names: Mapping[str, str], around: S
     chosen = passes.choose(analysis, wanted.selectors)
     around.stage("picking packets")
     picked = passes.pick(analysis, chosen, paths, around.stop, anonymised)
-    _heed(around.stop)
+    unless_stopped(around.stop)
     said = _said(analysis, names, anonymised is not None)
     about = f"{several(len(chosen), 'flow')} of {', '.join(said)}"
     comments: Mapping[int, Sequence[str]] = passes.comments_of(chosen, picked.firsts, said)
@@ -97,7 +99,7 @@ def make(wanted: Wanted, analysis: Analysis, names: Mapping[str, str], around: S
         with around.opened(wanted.capture) as out:
             how = (wanted.format, picked, paths, comments, [about], around.stop, anonymised)
             made.append(passes.write(out, *how))
-            _heed(around.stop)
+            unless_stopped(around.stop)
         return made[0] if made else None
 
     around.stage("writing")
@@ -134,7 +136,7 @@ def _write_texts(wanted: Wanted, around: Surroundings) -> list[WrittenText]:
         path = os.path.join(wanted.folder, planned.name)
         with around.opened(path) as out:
             count = rewriter.write(planned, out)
-            _heed(around.stop)
+            unless_stopped(around.stop)
         found.append(WrittenText(path, count, planned.source))
     return found
 
@@ -157,8 +159,3 @@ def _look_again(wanted: Wanted, how: Options, around: Surroundings) -> list[Flow
         with without_garbage():
             analyse([wanted.capture], how, before_closing=lambda alone: made.extend(alone.report.flows))
     return made
-
-
-def _heed(stop: Stop) -> None:
-    if stop.count:
-        raise KeyboardInterrupt(stop.by)

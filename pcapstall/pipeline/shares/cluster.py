@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pcapstall
 from pcapstall.capture.captures import open_captures
-from pcapstall.capture.interrupting import interrupting
+from pcapstall.capture.interrupting import interrupting, unless_stopped
 from pcapstall.capture.opening import is_url
 from pcapstall.capture.source import STDIN, Stop
 from pcapstall.core.errors import UsageError
@@ -102,8 +102,7 @@ def _asked(address: str, tasks: Callable[[int], list[tuple[Any, ...]]], stop: St
     executor.shutdown(wait=False)
     try:
         while not wait([told], _NAP_S).done:
-            if stop.count:
-                raise KeyboardInterrupt(stop.by)
+            unless_stopped(stop)
     finally:
         if not told.done():
             unwanted.set()

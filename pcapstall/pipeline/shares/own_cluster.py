@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
+from pcapstall.capture.interrupting import unless_stopped
 from pcapstall.capture.source import Stop
 from pcapstall.pipeline.shares.cluster_client import ClusterError
 
@@ -70,8 +71,7 @@ class OwnCluster:
         poll.register(stop.wake_fd(), select.POLLIN)
         until_s = time.monotonic() + START_MAX_S
         while self._address_fd not in [fd for fd, _ in poll.poll(_LOOK_MS)]:
-            if stop.count:
-                raise KeyboardInterrupt(stop.by)
+            unless_stopped(stop)
             if time.monotonic() > until_s:
                 raise ClusterError(f"no Dask cluster has started on this host within {START_MAX_S:.0f} s{self._why()}")
         address = os.read(self._address_fd, 1000).decode()

@@ -4,15 +4,16 @@ Each file is a capture of its own here, also one of a ring: that is how tshark c
 compared is said as an error; what only one of the two can read is shown all the same.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 import pcapstall
-from pcapstall.capture.captures import Captures
+from pcapstall.capture.interrupting import unless_stopped
 from pcapstall.capture.source import Stop
 from pcapstall.core.endpoints import parse_endpoint
 from pcapstall.core.errors import InputError
-from pcapstall.pipeline.analysis import Analysis, Options, analyse
+from pcapstall.pipeline.analysis import Analysis, analyse
+from pcapstall.pipeline.options import Options
 from pcapstall.pipeline.trust.unread_linktypes import unread_linktypes
 from pcapstall.pipeline.tshark.second_opinion import SecondOpinion
 from pcapstall.report.comparison import compare
@@ -22,20 +23,13 @@ from pcapstall.report.known_differences import UNKNOWN_LINK_TYPE, UNREADABLE
 _HELLOS: Final = ("client_hello_last", "server_hello_last")
 
 
-def verify_file(
-    path: str,
-    opinion: SecondOpinion,
-    *,
-    stop: Stop | None = None,
-    progress: Callable[[Captures], None] | None = None,
-) -> tuple[FileComparison, InputError | None]:
+def verify_file(path: str, opinion: SecondOpinion, stop: Stop) -> tuple[FileComparison, InputError | None]:
     """Both readings of ``path``, and why pcapstall has none, if so. TsharkError when tshark has none.
 
     KeyboardInterrupt when ``stop`` was thrown: half a reading is not compared.
     """
-    analysis = analyse([path], Options(all_flows=True), stop=stop, progress=progress)
-    if stop is not None and stop.count:
-        raise KeyboardInterrupt(stop.by)
+    analysis = analyse([path], Options(all_flows=True), stop=stop)
+    unless_stopped(stop)
     error = next(iter(analysis.unreadable), None)
     theirs = opinion.flows(path)
     warnings = [f"tshark: {opinion.warning}"] if opinion.warning else []

@@ -20,7 +20,7 @@ from pcapstall.diagnose.knowledge import Knowledge, client_key
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.flow import AHEAD_NS
 from pcapstall.flows.table import FlowTable
-from pcapstall.pipeline.analysis import Options
+from pcapstall.pipeline.options import Options
 from pcapstall.pipeline.scan.loop import FileCounts, Listener, Scan
 from pcapstall.pipeline.trust.captures import CLOCK_STEPS, capture_report, doubts
 from pcapstall.pipeline.watch.clock import CaptureClock
