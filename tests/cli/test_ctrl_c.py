@@ -17,7 +17,7 @@ from pcapstall.cli import compare_command, destination, diff_command, reading, r
 from pcapstall.cli.main import main
 from pcapstall.pipeline import analysis
 from pcapstall.pipeline.ends import logs, straces
-from pcapstall.pipeline.timeline import timeline
+from pcapstall.pipeline.timeline import strace_lines, timeline
 from pcapstall.report import explanation, to_table
 
 STALLED = CAPTURES / "stalled-client-hello"
@@ -119,11 +119,14 @@ def test_while_a_timeline_asks_a_strace(capsys: Output, at_call: Callable[[Any, 
     assert {row["source"] for row in made["rows"]} == {"log"}, "packets were to be read after that"
 
 
-@pytest.mark.parametrize(("name", "said"), [("excerpts", "not all calls of "), ("log_moments", "of the logs only")])
+@pytest.mark.parametrize(
+    ("module", "name", "said"),
+    [(strace_lines, "excerpts", "not all calls of "), (timeline, "log_moments", "of the logs only")],
+)
 def test_while_a_timeline_of_all_is_made(
-    name: str, said: str, capsys: Output, at_call: Callable[[Any, str, int], list[int]]
+    module: Any, name: str, said: str, capsys: Output, at_call: Callable[[Any, str, int], list[int]]
 ) -> None:
-    at_call(timeline, name, 2)
+    at_call(module, name, 2)
     made = told(capsys, "--all")
     (notice,) = [notice for notice in made["notices"] if notice.startswith("Reading was stopped")]
     assert said in notice

@@ -3,7 +3,6 @@
 Called while the straces of an analysis are still open. What is told of each is made in `match`.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -11,10 +10,9 @@ from typing import Final
 from pcapstall.capture.interrupting import ending
 from pcapstall.capture.source import Stop
 from pcapstall.core.frames import file_of, frame_of
-from pcapstall.core.times import format_span
 from pcapstall.flows.flow import Flow
 from pcapstall.match.call_moments import call_moments
-from pcapstall.match.end_trace import LONG_NS, EndTrace
+from pcapstall.match.end_trace import EndTrace
 from pcapstall.match.ends import End
 from pcapstall.match.log_moments import log_moments
 from pcapstall.match.losses import lost_refs
@@ -27,21 +25,16 @@ from pcapstall.pipeline.analysis import Analysis
 from pcapstall.pipeline.ends.straces import Straces
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.timeline.packets import packets_of
+from pcapstall.pipeline.timeline.strace_lines import moments_of_lines
 from pcapstall.report.flow_model import FlowReport, LogLineReport
 from pcapstall.report.places import short_names
 from pcapstall.report.timeline import Timeline, TimelineRow
-from pcapstall.report.untrusted import shorten
-from pcapstall.strace.excerpt import Excerpt, excerpts
 from pcapstall.strace.leader import EPOCH
 from pcapstall.strace.window import Window, window_of
 
 _BEFORE_NS: Final = 100_000_000
 """So long before the first packet a socket may have been made, and read after the last one."""
 _AFTER_NS: Final = 2_000_000_000
-_DECORATED: Final = re.compile(r"(\d+)<((?:->|[^>])*)>(?:, |$)")
-"""A descriptor with what -y prints of it: ``11<TCP:[127.0.0.1:60838->127.0.0.1:8443]>, ``."""
-_ARGUMENTS: Final = 48
-"""Characters of a call's arguments that are told."""
 MAX_ROWS: Final = 400
 """Rows without ``--all``: the first ones."""
 
@@ -103,7 +96,7 @@ def _timeline(
     made.notices += [missing] if missing else []
     lost = lost_refs(packets, flow.opener_is_client, row.capture_point, row.reason, bool(flow.icmp_errors))
     made.moments += packet_moments(flow, packets, names[True], names[False], lost)
-    untimed = _add_logs(made, findings, flow, row, names, everything)
+    untimed = _add_logs(made, findings, flow, row, everything)
     ordered = join(moment for moment in made.moments if moment.key or everything)
     if len(ordered) > MAX_ROWS and not everything:
         made.notices.append(f"{len(ordered) - MAX_ROWS} more rows are left out: --all has them, -o FILE takes them.")
@@ -147,7 +140,9 @@ def _find_ends(made: _Made, findings: Findings, straces: Straces, flow: Flow) ->
 def _add_calls(made: _Made, trace: EndTrace, row: FlowReport, everything: bool) -> None:
     """The calls of one end, which have been looked at."""
     own = [*call_moments(trace), *thread_moments(trace)]
-    own += _from_lines(made, trace, own, row, trace.life, everything)
+    lines, missing = moments_of_lines(trace, own, row, everything, made.stop)
+    own += lines
+    made.notices += missing
     for moment in own:
         moment.side = "client" if trace.match.end.is_client else "server"
     made.moments += own
@@ -168,71 +163,7 @@ def _stall(findings: Findings, flow: Flow, life: Window, offset_ns: int) -> Wind
     return Window(case.start_ns - offset_ns, case.end_ns - offset_ns, set(life.sockets), set(life.processes))
 
 
-def _from_lines(
-    made: _Made,
-    trace: EndTrace,
-    known: Sequence[Moment],
-    row: FlowReport,
-    life: Window,
-    everything: bool,
-) -> list[Moment]:
-    """Lines that the verdict rests on and that are no row yet; with ``everything`` all lines of the flow's time."""
-    index = trace.matching.index
-    shown = {line for moment in known for line in moment.lines}
-    wanted = {ref for fact in row.evidence for line in fact.strace if line not in shown and (ref := index.find(line))}
-    span = (int(life.start_ns), int(life.end_ns)) if everything else None
-    if not wanted and span is None:
-        return []
-    read: list[tuple[list[Excerpt], int]] = []
-    ending(made.stop, lambda: read.append(excerpts(index.strace, wanted, span)))
-    found, left_out = read[0] if read else ([], 0)
-    if not read:
-        made.notices.append(f"Reading was stopped: not all calls of {index.strace.name} are told.")
-    if left_out:
-        made.notices.append(f"{left_out} more calls of {index.strace.name} are left out.")
-    covers = {pair: moment for moment in known for pair in moment.covers}
-    tids = {int(thread.tid) for thread in index.threads if thread.process and thread.process.number in life.processes}
-    moments = []
-    for excerpt in found:
-        folded = covers.get((excerpt.tid, excerpt.name))
-        if excerpt.ref in wanted or excerpt.end_ref in wanted:
-            if folded is not None and not everything:
-                folded.evidence = True
-                continue
-            moments.append(_told(trace, excerpt))
-        elif excerpt.tid in tids and index.where(excerpt.ref) not in shown:
-            moments.append(_told(trace, excerpt))
-            moments[-1].key = False
-    return moments
-
-
-def _told(trace: EndTrace, excerpt: Excerpt) -> Moment:
-    """``recvfrom(9) = 26``, with the rest of its arguments beside it."""
-    event, remark = excerpt.text, ""
-    length_ns = max(excerpt.end_ns - excerpt.start_ns, 0)
-    if excerpt.name:
-        decorated = _DECORATED.match(excerpt.text)
-        if decorated is not None:
-            first, what = decorated[1], decorated[2].rpartition("->")[2].rstrip("]")
-            remark = f"{what}: {excerpt.text[decorated.end() :]}".rstrip(": ")
-        else:
-            first, _, remark = excerpt.text.partition(", ")
-        if not first.isalnum():
-            first, remark = "", excerpt.text
-        event = f"{excerpt.name}({first}) = {excerpt.result}" if first else f"{excerpt.name} = {excerpt.result}"
-    remark = shorten(remark, _ARGUMENTS)
-    if length_ns >= LONG_NS:
-        remark = f"lasts {format_span(length_ns)}" + (f"; {remark}" if remark else "")
-    moment = trace.moment(excerpt.start_ns, None, event, excerpt.ref, excerpt.end_ref, remark=remark)
-    moment.actor = f"{trace.name} {excerpt.tid}" if excerpt.tid else trace.name
-    if length_ns:
-        moment.until_ns = moment.ns + length_ns
-    return moment
-
-
-def _add_logs(
-    made: _Made, findings: Findings, flow: Flow, row: FlowReport, ends: dict[bool, str], everything: bool
-) -> list[LogLineReport]:
+def _add_logs(made: _Made, findings: Findings, flow: Flow, row: FlowReport, everything: bool) -> list[LogLineReport]:
     """The lines about the flow; with ``everything`` also what the logs hold of its time. Those without a time."""
     logs = findings.logs
     if logs is None:
@@ -253,7 +184,7 @@ def _add_logs(
         if not others:
             made.notices.append("Reading was stopped: of the logs only the lines about the flow are told.")
     for moment in told:
-        moment.side = logs.side_of(moment.lines[0].rpartition(":")[0], ends)
+        moment.side = logs.side_of(moment.lines[0].rpartition(":")[0], made.names)
     made.moments += told
     return [line for line in row.logs or () if line.ns is None]
 
