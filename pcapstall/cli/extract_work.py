@@ -5,6 +5,7 @@ Arguments are the command's matter, packets and the order of the work the pipeli
 
 import os
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -118,7 +119,7 @@ class Work:
             yield "A log is free text: read it before you pass it on, and --hide what should not be there."
 
     def _say(self, lines: list[str]) -> None:
-        if self._target.capture == destination.STDOUT:
+        if self._target.capture == destination.STDOUT or sys.stdout is None:
             destination.say("\n".join(lines))
             return
         with destination.opened(None) as out:

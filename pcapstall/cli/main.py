@@ -166,7 +166,7 @@ def _guarded(arguments: list[str]) -> int:
     """The exit code, whatever happens; what went wrong is said on standard error."""
     try:
         return _judged(arguments)
-    except (MemoryError, OSError, ImportError) as error:
+    except (MemoryError, OSError, ImportError, SystemError) as error:
         lack = lack_of(error)
         if not lack:
             raise

@@ -15,6 +15,8 @@ _RUN_OUT: Final = {
 _UNMAPPED: Final = ("failed to map segment from shared object", "annot allocate memory")
 """How the loader (glibc, dl_map_segments) says that there is no room for a library; with another reason behind the
 first it is something else, a file system from which nothing may run."""
+_UNSAID: Final = ("error return without exception set", "returned NULL without setting an exception")
+"""What CPython says where compiled code or a library found no room and did not say so (Objects/call.c, errors.c)."""
 
 
 def lack_of(error: BaseException) -> str:
@@ -25,4 +27,15 @@ def lack_of(error: BaseException) -> str:
         return _RUN_OUT.get(error.errno or 0, "")
     if isinstance(error, ImportError) and str(error).endswith(_UNMAPPED):
         return NO_MEMORY
+    if isinstance(error, SystemError) and str(error).endswith(_UNSAID) and _is_limited():
+        return NO_MEMORY
     return ""
+
+
+def _is_limited() -> bool:
+    """Whether somebody has set how much memory there may be."""
+    import resource
+
+    return any(
+        resource.getrlimit(which)[0] != resource.RLIM_INFINITY for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    )

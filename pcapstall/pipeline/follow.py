@@ -187,7 +187,7 @@ def _where_there_is_room(work: Callable[[], Followed | Alone]) -> Followed | Alo
     """What ``work`` comes to; where it lacks memory or descriptors for several processes, one does with less."""
     try:
         return work()
-    except (MemoryError, OSError) as error:
+    except (MemoryError, OSError, SystemError) as error:
         lack = lack_of(error)
         if not lack:
             raise

@@ -25,6 +25,7 @@ from pcapstall.cli import (
 from pcapstall.cli.main import main
 from pcapstall.core import compression, lacking
 from pcapstall.core.compression import Unpacker
+from pcapstall.pipeline import analysis
 
 SERVER = str(CAPTURES / "client-hello-lost" / "capture_server.pcap")
 Output = pytest.CaptureFixture[str]
@@ -47,7 +48,7 @@ def at_call(monkeypatch: pytest.MonkeyPatch) -> Any:
     ("module", "name", "arguments", "stage", "hint"),
     [
         (reading, "analyse", ["report", LOST], "starting", "60 MB"),
-        (report_command, "select", ["report", LOST], "finding the stalls", "--max-flows N"),
+        (analysis, "_put_together", ["report", LOST], "finding the stalls", "--max-flows N"),
         (report_command, "render", ["report", LOST], "writing", "jsonl"),
         (summary_command, "render_summary", ["summary", LOST], "writing", "jsonl"),
         (timeline_command, "read", ["timeline", LOST, "--flow", "1"], "starting", "60 MB"),
@@ -116,7 +117,7 @@ def test_what_was_kept_is_free_when_it_is_told(monkeypatch: pytest.MonkeyPatch, 
 
     watcher: list[Any] = []
     told = run_out.told
-    monkeypatch.setattr(report_command, "select", failing)
+    monkeypatch.setattr(report_command, "render", failing)
     monkeypatch.setattr(run_out, "told", lambda lack: gone.append(watcher[0]() is None) or told(lack))
     assert main(["report", LOST]) == 3
     assert gone == [True]
@@ -172,10 +173,17 @@ def test_hardly_any_memory(more_mb: int) -> None:
         (OSError(errno.ENOSPC, "No space left on device"), ""),
         (OSError("no number"), ""),
         (ValueError("x"), ""),
+        (SystemError("error return without exception set"), ""),
     ],
 )
 def test_what_is_a_lack(error: Exception, lack: str) -> None:
     assert lacking.lack_of(error) == lack
+
+
+def test_what_nobody_explained_where_memory_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (10**8, resource.RLIM_INFINITY))
+    assert lacking.lack_of(SystemError("error return without exception set")) == lacking.NO_MEMORY
+    assert lacking.lack_of(SystemError("<built-in f> returned a result with an exception set")) == ""
 
 
 def test_no_room_to_load_an_extra_is_not_told_as_its_absence(
@@ -243,3 +251,14 @@ def test_a_folder_that_is_gone(tmp_path: Path) -> None:
     )  # fmt: skip
     assert ended.returncode == 2
     assert one_line(ended.stderr).startswith("pcapstall: the folder that this runs in cannot be found (")
+
+
+def test_an_extract_in_a_file_needs_no_standard_output(tmp_path: Path) -> None:
+    path = tmp_path / "small.pcapng"
+    ended = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, "extract", LOST, "--flow", "1", "-o", str(path)],
+        capture_output=True, check=False, timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (0, b"")
+    assert ended.stderr.decode().startswith(f"pcapstall: {path}: 1 flow, ")
+    assert path.exists()

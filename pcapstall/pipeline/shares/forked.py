@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from pcapstall.core.errors import PcapstallError
+from pcapstall.core.lacking import lack_of
 from pcapstall.core.signals import ASKING
 from pcapstall.pipeline.shares.paper import Paper
 
@@ -264,6 +265,6 @@ def _failure(error: BaseException) -> Failure:
     import traceback
 
     said = "".join(traceback.format_exception_only(error)).strip()
-    if isinstance(error, (PcapstallError, OSError, MemoryError)):
+    if isinstance(error, (PcapstallError, OSError)) or lack_of(error):
         return Failure(f"failed ({said})", "")
     return Failure(f"failed, a fault of pcapstall ({said})", "".join(traceback.format_exception(error)).rstrip())
