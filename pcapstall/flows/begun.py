@@ -9,7 +9,7 @@ from mypy_extensions import i64
 
 from pcapstall.flows.flow import IGNORED, SEEKING, Flow
 from pcapstall.flows.head import Arrival
-from pcapstall.wire.tls_messages import MESSAGE_HEADER
+from pcapstall.wire.tls_messages import MESSAGE_HEADER, SSL2_HELLO
 from pcapstall.wire.tls_reader import TlsReader
 
 _CLIENT_HELLO: Final = 1
@@ -34,6 +34,8 @@ def begun_hello(flow: Flow) -> Arrival | None:
 
 def _begins_hello(reader: TlsReader) -> bool:
     """Whether there is a record's header of a client's first message, and nothing yet that makes it no hello."""
+    if reader.state == SSL2_HELLO:
+        return True
     if reader.lost or reader.ccs or reader.content_type != _HANDSHAKE_RECORD or reader.state != MESSAGE_HEADER:
         return False
     begun: i64 = reader.begun_offset()

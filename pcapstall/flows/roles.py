@@ -5,7 +5,7 @@ Plain functions of a `Flow`; nothing here changes one.
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import NOWHERE, Flow, HalfFlow
+from pcapstall.flows.flow import NOWHERE, SEEKING, Flow, HalfFlow
 from pcapstall.wire.segment import V6_ENDPOINT
 from pcapstall.wire.tls_names import is_tls13
 
@@ -24,7 +24,7 @@ def client_and_server(flow: Flow) -> tuple[i64, i64]:
 
 def hello_sender(flow: Flow) -> HalfFlow:
     """The TLS client."""
-    if flow.client_hello_first_ref == 0:
+    if flow.client_hello_first_ref == 0 and flow.server_hello_first_ref == 0:
         return flow.client()
     if flow.tls_client_is_opener:
         return flow.opener
@@ -33,23 +33,28 @@ def hello_sender(flow: Flow) -> HalfFlow:
 
 def hello_receiver(flow: Flow) -> HalfFlow:
     """The TLS server."""
-    if flow.client_hello_first_ref == 0:
+    if flow.client_hello_first_ref == 0 and flow.server_hello_first_ref == 0:
         return flow.server()
     if flow.tls_client_is_opener:
         return flow.answerer
     return flow.opener
 
 
-def first_payload_ns(flow: Flow, latest_ns: i64) -> i64:
-    """When the first payload byte of either side came."""
+def talk_began_ns(flow: Flow, latest_ns: i64) -> i64:
+    """When the first byte came of what either side says before TLS; not later than ``latest_ns``."""
     ns: i64 = latest_ns
-    head = flow.opener.head
-    if head is not None and len(head.marks) > 0 and head.marks[0].ns < ns:
-        ns = head.marks[0].ns
-    head = flow.answerer.head
-    if head is not None and len(head.marks) > 0 and head.marks[0].ns < ns:
-        ns = head.marks[0].ns
+    for half in (flow.opener, flow.answerer):
+        head = half.head
+        # The marks of a side that speaks TLS, or seems to, go with what they are about.
+        if head is not None and half.phase == SEEKING and len(head.marks) > 0 and head.marks[0].ns < ns:
+            ns = head.marks[0].ns
     return ns
+
+
+def is_hello_due(half: HalfFlow) -> bool:
+    """Whether ``half`` may still say a hello that is asked for; data that came before it do not change that."""
+    flow = half.flow
+    return flow.client_hello_first_ref == 0 or (flow.server_hello_first_ref == 0 and half is hello_receiver(flow))
 
 
 def data_tells_nothing(half: HalfFlow) -> bool:

@@ -10,17 +10,20 @@ from mypy_extensions import i64
 from pcapstall.core.words import u16_be
 from pcapstall.flows.flow import FLAG_TLS_DUE, Flow, HalfFlow
 from pcapstall.flows.head import StreamHead
-from pcapstall.flows.roles import hello_receiver
+from pcapstall.flows.roles import hello_receiver, talk_began_ns
 from pcapstall.wire.preamble import (
     NEED_MORE,
     NOT_TLS,
     find_client_hello,
+    is_refusal,
     name_answer,
     server_tls_start,
 )
 
 PREFIX_MAX: Final = 16 * 1024
 """Bytes searched for the beginning of TLS."""
+RECORD_BEGIN_LEN: Final = 3
+"""Bytes of a record that make it look like one: content type and version."""
 _RECORD_HEADER_LEN: Final = 5
 
 
@@ -31,22 +34,32 @@ def looks_like_record(buf: bytes, at: i64) -> bool:
 
 
 def find_tls(half: HalfFlow, head: StreamHead) -> i64:
-    """Where in ``head.prefix`` TLS begins, or `NEED_MORE` or `NOT_TLS`; the client's preamble gets its name."""
+    """Where in ``head.prefix`` TLS begins, or `NEED_MORE` or `NOT_TLS`; the client's preamble gets its name.
+
+    What the bytes up to some offset are is never told by how many of them came at a time: each rule waits until it has
+    all that it asks for, and the rule that needs the fewest bytes of the stream comes first.
+    """
+    flow = half.flow
+    if len(head.prefix) < RECORD_BEGIN_LEN:
+        return NEED_MORE
+    answers: bool = flow.client_hello_first_ref != 0 and half is hello_receiver(flow)
+    if looks_like_record(head.prefix, 0) and (head.prefix_offset <= 0 or not answers):
+        return 0
     at: i64 = NEED_MORE
-    if half is not hello_receiver(half.flow):
-        at = _find_hello(half, head)
-    elif half.flow.client_hello_first_ref != 0:
+    if answers:
         at = _find_answer(half, head)
+    elif half is not hello_receiver(flow):
+        at = _find_hello(half, head)
     else:
         return NEED_MORE
-    if at == NEED_MORE and len(head.prefix) >= PREFIX_MAX:
+    if at == NEED_MORE and (len(head.prefix) >= PREFIX_MAX or head.prefix_offset + len(head.prefix) < head.read_offset):
         return NOT_TLS
     return at
 
 
 def _find_hello(half: HalfFlow, head: StreamHead) -> i64:
     """Search a client's first bytes for its hello."""
-    at: i64 = find_client_hello(head.prefix, 0)
+    at: i64 = find_client_hello(head.prefix[:PREFIX_MAX], 0)
     if at < 0:
         return at
     greeting = b""
@@ -56,7 +69,10 @@ def _find_hello(half: HalfFlow, head: StreamHead) -> i64:
     if at > 0 or len(greeting) > 0:
         from pcapstall.wire.preamble_names import name_preamble  # few connections begin with anything but TLS
 
-        half.flow.rare().preamble = name_preamble(head.prefix[:at], greeting)
+        rare = half.flow.rare()
+        rare.preamble = name_preamble(head.prefix[:at], greeting)
+        hello_ns: i64 = head.arrival(head.prefix_offset + at).ns
+        rare.preamble_ns = hello_ns - talk_began_ns(half.flow, hello_ns)
     return at
 
 
@@ -68,7 +84,13 @@ def _find_answer(half: HalfFlow, head: StreamHead) -> i64:
             cut = len(head.prefix)
         head.prefix = head.prefix[cut:]
         head.prefix_offset += cut
-    at: i64 = server_tls_start(head.prefix, 0)
+    if len(head.prefix) < RECORD_BEGIN_LEN:
+        return NEED_MORE
+    if looks_like_record(head.prefix, 0):
+        return 0
+    at: i64 = NOT_TLS
+    if not is_refusal(head.prefix, 0):
+        at = server_tls_start(head.prefix[:PREFIX_MAX], 0)
     if at == NOT_TLS:
         half.flow.rare().answer = name_answer(head.prefix)
     return at
@@ -108,4 +130,4 @@ def note_talk(flow: Flow) -> None:
         flow.rare().preamble = name
 
 
-__all__ = ["NEED_MORE", "NOT_TLS", "PREFIX_MAX", "find_tls", "looks_like_record", "note_talk"]
+__all__ = ["NEED_MORE", "NOT_TLS", "PREFIX_MAX", "RECORD_BEGIN_LEN", "find_tls", "looks_like_record", "note_talk"]

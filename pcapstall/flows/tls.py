@@ -12,8 +12,8 @@ from pcapstall.flows.flow import FLAG_NOT_TLS, IGNORED, NEVER, READING, SEEKING,
 from pcapstall.flows.head import HELD_MAX, LATER_MAX, Arrival, Held, StreamHead
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.pending import count_unread, leave_unread, release_head, stop_reading, weigh
-from pcapstall.flows.roles import data_tells_nothing, hello_receiver
-from pcapstall.flows.seek import PREFIX_MAX, find_tls, looks_like_record, note_talk
+from pcapstall.flows.roles import data_tells_nothing, hello_receiver, is_hello_due
+from pcapstall.flows.seek import PREFIX_MAX, RECORD_BEGIN_LEN, find_tls, looks_like_record, note_talk
 from pcapstall.flows.tls_events import TlsEvents
 from pcapstall.flows.whole import read_records
 from pcapstall.wire.preamble import NEED_MORE, NOT_TLS
@@ -41,7 +41,7 @@ class TlsStreams:
         arrival.offset, arrival.ack_offset = offset, acked
         arrival.ns, arrival.ref = segment.ts_ns, segment.ref
         head = half.head
-        if half.phase != READING and head is None and offset <= 0 and end - start >= 3:
+        if half.phase != READING and head is None and offset <= 0 and end - start >= RECORD_BEGIN_LEN:
             if looks_like_record(buf, start):
                 # The ordinary flow: TLS from the first byte on, nothing is kept.
                 begin(half, offset)
@@ -105,7 +105,7 @@ class TlsStreams:
             arrival = arrival.at(reader.offset)
         offset: i64 = arrival.offset
         head = half.head
-        if head is not None and not half.flow.settled:
+        if head is not None:
             head.forget_before(reader.begun_offset())
             head.mark(arrival.copy())
         event = self.events.event
@@ -125,9 +125,8 @@ class TlsStreams:
     def _put_down(self, half: HalfFlow, reader: TlsReader, arrival: Arrival) -> None:
         """A thing that goes on in a later segment needs the arrivals of its bytes; else nothing is kept."""
         kept: bool = not self._readers.put_down(half, reader)
-        if half.flow.settled:
-            return
-        self.events.progress(half, arrival)
+        if not half.flow.settled:
+            self.events.progress(half, arrival)
         head = half.head
         if head is None and not kept:
             return
@@ -202,37 +201,32 @@ class TlsStreams:
             return
         if overlap > 0:
             start += overlap
-        head.mark(arrival.at(head.read_offset))
-        reader: TlsReader | None = None
-        if len(head.prefix) == 0 and end - start >= 3 and looks_like_record(buf, start):
-            reader = self._readers.attach(half, head.read_offset)
-        else:
-            if half is hello_receiver(flow) and head.read_offset <= flow.server_tls_offset:
-                # A talk before STARTTLS: of no interest once the hello is there.
-                head.prefix = b""
-            if len(head.prefix) < PREFIX_MAX:
-                if len(head.prefix) == 0:
-                    head.prefix_offset = head.read_offset
-                head.prefix = head.prefix + buf[start:end]
-            at: i64 = find_tls(half, head)
-            if at == NOT_TLS:
-                if half is hello_receiver(flow):
-                    stop_reading(half, self._limits)
-                else:
-                    self.ignore(flow)
-                return
-            if at != NEED_MORE:
-                reader = self._readers.attach(half, head.prefix_offset + at)
-            elif len(head.prefix) > PREFIX_MAX:
-                # One large segment of a server that talks before any hello: its beginning tells what it says.
-                head.prefix = head.prefix[:PREFIX_MAX]
+        newest = arrival.at(head.read_offset)
+        head.mark(newest)
+        if (
+            half is hello_receiver(flow)
+            and head.read_offset <= flow.server_tls_offset
+            and len(head.prefix) >= RECORD_BEGIN_LEN
+        ):
+            # A talk before STARTTLS: of no interest once the hello is there.
+            head.prefix = b""
+        if len(head.prefix) < PREFIX_MAX:
+            if len(head.prefix) == 0:
+                head.prefix_offset = head.read_offset
+            head.prefix = head.prefix + buf[start:end]
         head.read_offset += end - start
-        if reader is not None:
-            newest = arrival.at(head.read_offset - (end - start))
-            if len(head.prefix) > 0:
-                self._read_prefix(half, reader, head, newest, missing_len)
+        at: i64 = find_tls(half, head)
+        if at == NOT_TLS:
+            if half is hello_receiver(flow):
+                stop_reading(half, self._limits)
             else:
-                self._read(half, reader, buf, start, end, newest, missing_len)
+                self.ignore(flow)
+        elif at != NEED_MORE:
+            reader = self._readers.attach(half, head.prefix_offset + at)
+            self._read_prefix(half, reader, head, newest, missing_len)
+        elif len(head.prefix) > PREFIX_MAX:
+            # One large segment of a server that talks before any hello: its beginning tells what it says.
+            head.prefix = head.prefix[:PREFIX_MAX]
 
     def _read_prefix(
         self, half: HalfFlow, reader: TlsReader, head: StreamHead, newest: Arrival, missing_len: i64
@@ -266,10 +260,8 @@ class TlsStreams:
         elif half.phase == READING:
             if half.flow.settled:
                 half.watch_offset = wanted_offset(half)
-                if half.head is not None and len(half.head.held) == 0:
-                    release_head(half, self._limits)
-                if reader is not None and reader.collected is not None:
-                    # Nobody asks for a hello after the handshake.
+                if reader is not None and reader.collected is not None and not is_hello_due(half):
+                    # Nobody asks for another hello after the handshake.
                     reader.leave_unread()
         elif half.head is not None:
             half.watch_offset = half.head.read_offset

@@ -29,7 +29,7 @@ from pcapstall.flows.hellos import UnreadHellos
 from pcapstall.flows.holes import has_hole_before
 from pcapstall.flows.kept import Limits
 from pcapstall.flows.notes import AFTER_MAX, drop_notes
-from pcapstall.flows.roles import first_payload_ns, hello_receiver, hello_sender, is_flight, is_slow
+from pcapstall.flows.roles import hello_receiver, hello_sender, is_flight, is_slow
 from pcapstall.wire.tls_event import (
     ALERT,
     APP_DATA,
@@ -178,6 +178,8 @@ class TlsEvents:
                 flow.rare().client_hello2_last_ref = last.ref
             return
         opener: bool = half is flow.opener
+        if flow.server_hello_first_ref != 0 and opener != flow.tls_client_is_opener:
+            return  # whoever said ServerHello is no client
         flow.tls_client_is_opener = opener
         if flow.direction == BY_PORT or flow.direction == BY_FIRST_SEEN:
             flow.direction = BY_CLIENT_HELLO
@@ -199,8 +201,6 @@ class TlsEvents:
             tls_offset = server.head.read_offset
         if tls_offset != 0:
             flow.rare().server_tls_offset = tls_offset
-        if flow.preamble != "":
-            flow.rare().preamble_ns = first.ns - first_payload_ns(flow, first.ns)
 
     def _server_hello(self, half: HalfFlow, now: Arrival) -> None:
         """A HelloRetryRequest or the ServerHello."""
@@ -211,17 +211,17 @@ class TlsEvents:
         last = self._arrival(half, self.event.last_offset, now)
         hello: ServerHello | None = None
         event = self.event
-        is_retry = begins_hello_retry(event.buf, event.body_at, event.body_end)
         if event.kind == HANDSHAKE:
             hello = self._server_hellos.parse(event.buf, event.body_at, event.body_end)
-        if is_retry and flow.hello_retry_ref == 0:
+        if flow.hello_retry_ref == 0 and begins_hello_retry(event.buf, event.body_at, event.body_end):
             flow.rare().hello_retry_ns = first.ns
             flow.rare().hello_retry_ref = first.ref
             return
-        if flow.client_hello_first_ref == 0 and (flow.direction == BY_PORT or flow.direction == BY_FIRST_SEEN):
+        if flow.client_hello_first_ref == 0:
             # Whoever says ServerHello is the server, whatever the ports.
-            flow.opener_is_client = half is not flow.opener
-            flow.tls_client_is_opener = flow.opener_is_client
+            flow.tls_client_is_opener = half is not flow.opener
+            if flow.direction == BY_PORT or flow.direction == BY_FIRST_SEEN:
+                flow.opener_is_client = flow.tls_client_is_opener
         flow.server_hello_first_ns = first.ns
         flow.server_hello_first_ref = first.ref
         flow.server_hello_last_ns = last.ns

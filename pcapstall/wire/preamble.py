@@ -21,7 +21,7 @@ from pcapstall.wire.tls_names import (
     SERVER_HELLO,
     WARNING,
 )
-from pcapstall.wire.tls_ssl2 import NOT_SSL2, ssl2_hello_len
+from pcapstall.wire.tls_ssl2 import ssl2_hello_len
 
 __all__ = [
     "NEED_MORE",
@@ -29,6 +29,7 @@ __all__ = [
     "SEARCH_MAX",
     "UNKNOWN",
     "find_client_hello",
+    "is_refusal",
     "name_answer",
     "server_tls_start",
 ]
@@ -65,25 +66,26 @@ def find_client_hello(data: bytes, start: i64) -> i64:
 
     `NEED_MORE` while there can still be one, `NOT_TLS` when there cannot. At ``start`` itself two bytes of a
     handshake record are enough; anywhere else it takes the first 11 bytes of record and hello. An SSLv2-format hello
-    is looked for at ``start`` and behind a line feed.
+    is looked for at ``start`` and behind a line feed. What comes behind another protocol's first request is not
+    looked at.
     """
     end: i64 = len(data)
     if start < 0 or end - start < 2:
         return NEED_MORE
     if i64(data[start]) == HANDSHAKE_RECORD and _may_be_hello(data, start, end, CLIENT_HELLO):
         return start
-    ssl2_len: i64 = ssl2_hello_len(data, start, end)
-    if ssl2_len > 0:
+    if ssl2_hello_len(data, start, end) > 0:
         return start
+    other_end: i64 = _other_protocol_end(data, start)
+    if other_end >= 0:
+        end = other_end
     hello_at: i64 = _find_record(data, start + 1, end)
     ssl2_at: i64 = _find_ssl2(data, start, end)
     if hello_at >= 0 and (ssl2_at < 0 or hello_at < ssl2_at):
         return hello_at
     if ssl2_at >= 0:
         return ssl2_at
-    if end - start >= SEARCH_MAX:
-        return NOT_TLS
-    if ssl2_len == NOT_SSL2 and _is_other_protocol(data, start):
+    if other_end >= 0 or end - start >= SEARCH_MAX:
         return NOT_TLS
     return NEED_MORE
 
@@ -103,8 +105,11 @@ def server_tls_start(data: bytes, start: i64) -> i64:
     while three >= 0 and three - 1 + _ALERT_LEN <= end:
         if _is_server_record(data, three - 1, end):
             return three - 1
+        if i64(data[three - 1]) == HANDSHAKE_RECORD and three - 1 + _HELLO_HEAD_LEN > end:
+            # It is not told yet, and what lies behind it comes later.
+            break
         three = data.find(_MAJOR_VERSION, three + 1)
-    if end - start >= SEARCH_MAX or _is_refusal(data, start):
+    if end - start >= SEARCH_MAX or is_refusal(data, start):
         return NOT_TLS
     return NEED_MORE
 
@@ -202,24 +207,28 @@ def _is_server_record(data: bytes, at: i64, end: i64) -> bool:
     return length >= _ENCRYPTED_MIN
 
 
-def _is_other_protocol(data: bytes, start: i64) -> bool:
-    """SSH, or an HTTP request with all its headers that asks for neither a tunnel nor an upgrade."""
+def _other_protocol_end(data: bytes, start: i64) -> i64:
+    """Where it is known that the client speaks another protocol, -1 when it is not.
+
+    Behind the first letters of SSH, or behind the headers of an HTTP request that asks for neither a tunnel nor an
+    upgrade.
+    """
     if data.startswith(_PROXY_V1, start):
         line_end: i64 = data.find(b"\r\n", start)
         if line_end < 0:
-            return False
+            return -1
         start = line_end + 2
     if data.startswith(_SSH, start):
-        return True
+        return start + len(_SSH)
     if not data[start : start + _HTTP_METHOD_LEN_MAX].startswith(_HTTP_METHODS):
-        return False
+        return -1
     head_end: i64 = data.find(_BLANK_LINE, start)
-    if head_end < 0:
-        return False
-    return b"\r\nupgrade:" not in data[start:head_end].lower()
+    if head_end < 0 or b"\r\nupgrade:" in data[start:head_end].lower():
+        return -1
+    return head_end + len(_BLANK_LINE)
 
 
-def _is_refusal(data: bytes, start: i64) -> bool:
+def is_refusal(data: bytes, start: i64) -> bool:
     """An SSH banner, or an HTTP answer that opens no tunnel: the server did not understand TLS, or did not want it."""
     if data.startswith(_SSH, start):
         return True

@@ -97,7 +97,7 @@ class TlsReader(MessageReader):
         """The first byte of what has begun and is not told yet: a message, its record's header; else the next byte."""
         if self.message_type >= 0 or self.message_word_len > 0:
             return self.message_start
-        if self.word_len > 0 or self.offset == self.record_offset + RECORD_HEADER_LEN:
+        if self.word_len > 0 or self.offset == self.record_offset + RECORD_HEADER_LEN or self.state == SSL2_HELLO:
             return self.record_offset
         return self.offset
 
