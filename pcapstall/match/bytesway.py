@@ -9,6 +9,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from pcapstall.match.ends import End, Ends
+from pcapstall.match.offset import latest_ns
 from pcapstall.strace.sockets import Direction, Preview, Socket
 
 Shown = tuple[End, Preview | None]
@@ -89,9 +90,9 @@ def _before(read: Preview | None, written: Preview | None) -> bool:
     """Whether a hello had been read whole when it was written."""
     if read is None or written is None:
         return False
-    if read.last_end_ns >= 0 and written.call.start_ns >= 0:
-        return read.last_end_ns <= written.call.start_ns
-    return read.last_line < written.call.line
+    if read.last.end_ns >= 0 and written.call.start_ns >= 0:
+        return read.last.end_ns <= written.call.start_ns
+    return read.last.end_line < written.call.line
 
 
 def _agrees(socket: Socket, end: End) -> bool:
@@ -107,4 +108,4 @@ def _by_time(read: Shown, written: Shown) -> tuple[bool, bool]:
     if seen is None or sent is None or not read[0].flow.client_hello_first_ref:
         return False, False
     on_wire: i64 = read[0].flow.client_hello_first_ns
-    return on_wire <= seen.last_end_ns + _SLACK_NS, on_wire >= sent.call.start_ns - _SLACK_NS
+    return on_wire <= latest_ns(seen.last) + _SLACK_NS, on_wire >= sent.call.start_ns - _SLACK_NS

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from pcapstall.match.ends import End
 from pcapstall.strace.leader import EPOCH, TIME_OF_DAY
+from pcapstall.strace.model import Call
 from pcapstall.strace.sockets import Preview, Socket
 
 QUARTER_NS: Final = 900_000_000_000
@@ -28,6 +29,8 @@ class Bound(NamedTuple):
     """Reference of the strace's line."""
     ref: int
     """The frame."""
+    least_ns: int
+    """For a lower one: what it is if the call returned as late as its thread's next line allows; else the same."""
 
 
 class Offset(NamedTuple):
@@ -68,36 +71,41 @@ def bounds(socket: Socket, end: End, hello: Preview | None, resolution_ns: int) 
 
     def at_most(event_ns: int, ref: int, start_ns: int, line: int) -> None:
         if ref and start_ns >= 0:
-            found.append(Bound(True, event_ns - start_ns + _SLACK_NS, line, ref))
+            ns = event_ns - start_ns + _SLACK_NS
+            found.append(Bound(True, ns, line, ref, ns))
 
-    def at_least(event_ns: int, ref: int, end_ns: int, line: int) -> None:
-        if ref and end_ns >= 0:
-            found.append(Bound(False, event_ns - end_ns - resolution_ns - _SLACK_NS, line, ref))
+    def at_least(event_ns: int, ref: int, call: Call) -> None:
+        if ref and call.end_ns >= 0:
+            ns = event_ns - int(call.end_ns) - resolution_ns - _SLACK_NS
+            found.append(Bound(False, ns, int(call.end_line), ref, ns - (latest_ns(call) - int(call.end_ns))))
 
     if end.is_client and socket.connects:
         call = socket.connects[0].call
         at_most(flow.syn_ns, flow.syn_ref, call.start_ns, call.line)
         if call.returned and not call.errno and not flow.has_syn_data:
-            at_least(flow.syn_ack_ns, flow.syn_ack_ref, call.end_ns, call.end_line)
+            at_least(flow.syn_ack_ns, flow.syn_ack_ref, call)
     if not end.is_client and socket.created is not None and socket.listener is not None and not flow.has_syn_data:
-        call = socket.created
-        at_least(flow.ack_ns, flow.ack_ref, call.end_ns, call.end_line)
+        at_least(flow.ack_ns, flow.ack_ref, socket.created)
     if hello is not None:
         if end.sends_hello:
             at_most(flow.client_hello_first_ns, flow.client_hello_first_ref, hello.call.start_ns, hello.call.line)
         else:
-            at_least(flow.client_hello_first_ns, flow.client_hello_first_ref, hello.last_end_ns, hello.last_line)
+            at_least(flow.client_hello_first_ns, flow.client_hello_first_ref, hello.last)
     answer = flow.answer_ns, flow.answer_ref
     if not flow.has_preamble and flow.answer_ref:
         if end.sends_hello and socket.inbound.first is not None:
-            call = socket.inbound.first
-            at_least(*answer, call.end_ns, call.end_line)
+            at_least(*answer, socket.inbound.first)
         elif not end.sends_hello and socket.outbound.first is not None:
             call = socket.outbound.first
             # Where the beginning is not in the trace, what was written first after the hello was read is the answer.
-            if socket.created is not None or (hello is not None and 0 <= hello.last_end_ns <= call.start_ns):
+            if socket.created is not None or (hello is not None and 0 <= hello.last.end_ns <= call.start_ns):
                 at_most(*answer, call.start_ns, call.line)
     return found
+
+
+def latest_ns(call: Call) -> int:
+    """When a call had returned for certain: as -T says, or later, by the next line of its thread."""
+    return max(int(call.end_ns), int(call.next_ns)) if call.end_ns >= 0 else -1
 
 
 def settle(found: Iterable[Bound], clock_kind: int, drift_ns: int = 0) -> Offset | None:
@@ -115,7 +123,14 @@ def settle(found: Iterable[Bound], clock_kind: int, drift_ns: int = 0) -> Offset
     if high is not None and low is not None and high < low <= high + drift_ns:
         return Offset((low + high) // 2, drift_ns, True, len(everything), _shown((low + high) // 2, clock_kind))
     if high is not None and low is not None and low > high:
-        return Offset((low + high) // 2, (low - high) // 2, False, len(everything), None)
+        least = max(bound.least_ns for bound in everything if not bound.upper)
+        if least > high:
+            return Offset((low + high) // 2, (low - high) // 2, False, len(everything), None)
+        # A call was in for longer than -T says, by the time that strace took before it: the stamps that calls were
+        # entered at hold.
+        base = _base(high, clock_kind)
+        ns = base if base is not None and max(least, high - _CLOSE_NS) <= base <= high else high
+        return Offset(ns, low - min(ns, high), True, len(everything), _shown(ns, clock_kind))
     near = high if high is not None else low
     assert near is not None
     base = _base(near, clock_kind)

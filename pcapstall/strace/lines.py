@@ -223,6 +223,9 @@ class StraceReader(LineCursor):
         self.time_ns = now
         if now >= 0:
             thread.last_ns = now
+            if thread.kept is not None:
+                thread.kept.next_ns = now
+                thread.kept = None
         self.args = buf
         self.args_start = body.args_start
         self.args_rest = body.args_start

@@ -52,6 +52,11 @@ class Call:
         self.start_ns: i64 = -1
         self.end_ns: i64 = -1
         """-1 when neither -T nor a resumed line tells."""
+        self.next_ns: i64 = -1
+        """The stamp of its thread's next line: by then it had returned. -1 when there is none.
+
+        strace stamps a call as it is entered, prints its arguments, and only then begins what -T counts: with -yy on a
+        busy machine that takes as long as the call."""
         self.ret: i64 = 0
         self.returned: bool = False
         """A number was returned; `ret` means nothing before."""
@@ -253,6 +258,8 @@ class Thread:
         """What its first argument meant when it was entered; another thread may close it meanwhile."""
         self.half_line: i64 = 0
         self.half_ns: i64 = -1
+        self.kept: Call | None = None
+        """Its last call, where that is remembered somewhere and the next line is to tell it when that came."""
         self.cloning: bool = False
         """It is inside a clone whose child has no line yet."""
         self.early_child: Thread | None = None

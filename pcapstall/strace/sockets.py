@@ -32,9 +32,8 @@ class Preview:
         self.data: bytes = b""
         self.call: Call = call
         """The call that brought the first of these bytes."""
-        self.last_line: i64 = call.line
-        self.last_end_ns: i64 = call.end_ns
-        """Of the call that brought the last of them."""
+        self.last: Call = call
+        """The call that brought the last of them."""
         self.peeked: bool = False
         """Looked at with MSG_PEEK and perhaps read again later."""
 

@@ -46,6 +46,8 @@ def make_call(reader: StraceReader) -> Call:
     call.end_line = reader.ref
     call.start_ns = reader.start_ns
     call.end_ns = reader.end_ns
+    if call.end_line == call.line:
+        reader.thread.kept = call
     call.ret = reader.body.ret
     call.returned = reader.body.returned
     if call.ret < 0 or not call.returned:
@@ -157,8 +159,7 @@ class Transfers:
             last.peeked = peeked
             previews.append(last)
         last.data += shown.data
-        last.last_line = reader.ref
-        last.last_end_ns = reader.end_ns
+        last.last = self._make(reader)
 
     def _shown(self, reader: StraceReader, code: i64, moved: i64, limit: i64) -> Shown:
         cursor = self._cursor

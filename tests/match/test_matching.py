@@ -185,7 +185,7 @@ def test_the_first_connect_bounds_the_clock() -> None:
 
 
 def bound(upper: bool, ns: int) -> Bound:
-    return Bound(upper, ns, 1, 1)
+    return Bound(upper, ns, 1, 1, ns)
 
 
 @pytest.mark.parametrize(
@@ -215,6 +215,25 @@ def test_differences_that_were_added_up_may_drift() -> None:
     contradicting = settle(found, RELATIVE, 20_000)
     assert contradicting is not None
     assert not contradicting.consistent
+
+
+def test_what_t_counts_begins_after_strace_has_printed_the_arguments() -> None:
+    """-yy asks the kernel for addresses between the stamp and what -T counts: the next line bounds the return."""
+    slow = (-0.0004, connect(at=0)[1].replace("<0.010200>", "<0.000105>"))  # entered 400 us before its SYN left
+    after = (0.0120, "getsockname(5, 0x7ffd, [16]) = -1 EFAULT (Bad address) <0.000005>")
+    found = matching(strace([SOCKET, slow, after, WRITE]), flows(40000))
+    assert found.offset is not None
+    assert found.offset.consistent
+    assert found.offset.ns == 0
+    assert (found.offset.error_ns or 0) > 9_000_000  # the SYN-ACK came 10 ms after the SYN
+
+
+def test_a_call_that_had_returned_by_the_next_line_cannot_have_waited_for_longer() -> None:
+    slow = (-0.0004, connect(at=0)[1].replace("<0.010200>", "<0.000105>"))
+    after = (0.0050, "getsockname(5, 0x7ffd, [16]) = -1 EFAULT (Bad address) <0.000005>")
+    found = matching(strace([SOCKET, slow, after, WRITE]), flows(40000))
+    assert found.offset is not None
+    assert not found.offset.consistent
 
 
 def test_no_pair_no_offset() -> None:

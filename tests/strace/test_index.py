@@ -196,7 +196,7 @@ def test_a_clients_socket() -> None:
     (out,) = socket.outbound.previews
     assert (out.offset, out.data, frame_of(out.call.line)) == (0, b"\x16\3\1\2\0\1", 6)
     (back,) = socket.inbound.previews
-    assert (back.data, frame_of(back.last_line)) == (b"\x16\3\3\0z\2\0\0v", 9)
+    assert (back.data, frame_of(back.last.end_line)) == (b"\x16\3\3\0z\2\0\0v", 9)
     assert (socket.inbound.bytes, socket.inbound.would_block, socket.inbound.calls) == (127, 1, 2)
     assert socket.inbound.first_try is not None
     assert frame_of(socket.inbound.first_try.line) == 7

@@ -99,7 +99,7 @@ def judge_receiver(scene: Scene) -> Finding | WrittenEarly | str:
 def _read(scene: Scene) -> _Read | None:
     hello = scene.match.hello
     if scene.case.stalled == "ch_sh" and hello is not None and hello.call.start_ns >= 0:
-        return _Read(int(hello.call.start_ns), int(hello.last_end_ns), int(hello.call.line), hello.call.thread)
+        return _Read(int(hello.call.start_ns), int(hello.last.end_ns), int(hello.call.line), hello.call.thread)
     for note in scene.io(READS):
         if note.ret > 0:
             return _Read(int(note.start_ns), int(note.end_ns), int(note.line), note.thread)
