@@ -96,7 +96,7 @@ def _single(trace: EndTrace, activity: Activity) -> list[Moment]:
 def _gap(trace: EndTrace, activity: Activity) -> Moment:
     lines = int(activity.gap_line), int(activity.gap_end_line)
     told = f"for {format_span(int(activity.gap_ns))}: running, or not let run"
-    if leaves_calls_out(trace.matching.index.coverage):
+    if leaves_calls_out(trace.matching.index):
         told = f"traced for {format_span(int(activity.gap_ns))}; the trace leaves kinds of calls out that may block"
     moment = trace.moment(int(activity.gap_start_ns), activity.thread, "in no call", *lines, remark=told)
     moment.until_ns = moment.ns + int(activity.gap_ns)

@@ -89,6 +89,7 @@ def test_a_thread_in_no_call() -> None:
         (0.02, "futex(0x7f, FUTEX_WAKE, 1) = 0 <0.001>"),
         (0.03, "clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=0}, NULL) = 0 <0.001>"),
         (0.04, 'read(9, "", 1) = 0 <0.001>'),
+        (0.05, "brk(NULL) = 0x5573c3c7a000 <0.001>"),
     ]
     (gap,) = [remark for event, remark in told([EXEC, *BEGINNING, *everything, CLOSE]) if event == "in no call"]
     assert gap == "for 52.2 s: running, or not let run"

@@ -152,7 +152,7 @@ def _waker(scene: Scene, waker: Wake) -> tuple[str, Fact]:
 
 def _in_no_call(scene: Scene, thread: Thread, activity: Activity) -> Doing:
     how_long = format_span(int(activity.gap_ns))
-    if leaves_calls_out(scene.index.coverage):
+    if leaves_calls_out(scene.index):
         text = (
             f"No traced call of {_name(thread)} for {how_long}; kinds of calls that block are missing from the trace."
         )

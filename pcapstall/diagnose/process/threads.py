@@ -92,7 +92,7 @@ def _call(scene: Scene, activity: Activity, spent: Spent) -> str:
 def _off_ns(scene: Scene, activity: Activity) -> int | None:
     """Time in the interval, since the thread was there, in no call."""
     coverage = scene.index.coverage
-    if not coverage.has_durations or leaves_calls_out(coverage):
+    if not coverage.has_durations or leaves_calls_out(scene.index):
         return None
     thread = activity.thread
     begin = max(int(scene.window.start_ns), int(thread.first_ns))

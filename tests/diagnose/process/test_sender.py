@@ -91,6 +91,7 @@ def test_the_thread_that_had_it_last_is_asked_what_it_did() -> None:
         text += line(at, "--- SIGURG {si_signo=SIGURG, si_code=SI_TKILL} ---", 8)
         text += line(at + 0.00001, "rt_sigreturn({mask=[]}) = 0 <0.000010>", 8)
         text += line(at + 0.0001, "epoll_pwait(4, [], 128, 90, NULL, 0) = 0 <0.090000>")
+    text += line(3.0094, "madvise(0xc000400000, 4194304, MADV_NOHUGEPAGE) = 0 <0.00001>", 8)
     text += line(3.0095, "futex(0x55b4, FUTEX_WAKE_PRIVATE, 1) = 1 <0.00001>", 8)
     row, _ = told(silent_client(), text + line(*WRITE, 8) + line(*READ, 8), "client")
     assert (row.reason, row.activity) == ("event_not_acted_on", "off_syscall")
@@ -104,11 +105,22 @@ def test_an_event_that_was_not_acted_on() -> None:
 
 
 def test_no_call_at_all_is_off_syscall() -> None:
-    """In a trace that has calls that block: without any they may have been left out."""
+    """In a trace that has calls which nobody asks for: where there are only such as tracers are told to show, the one
+    that blocked may have been left out."""
     calls = [ADD, (0.005, EVENT + "<0.010000>"), WRITE, READ]
     assert reason_of(calls)[:2] == ("event_not_acted_on", "unknown")
     futex = (0.0151, "futex(0x55b4, FUTEX_WAKE_PRIVATE, 1) = 0 <0.000010>")
-    assert reason_of([*calls[:2], futex, *calls[2:]])[:2] == ("event_not_acted_on", "off_syscall")
+    assert reason_of([*calls[:2], futex, *calls[2:]])[:2] == ("event_not_acted_on", "unknown")
+    brk = (0.0152, "brk(NULL) = 0x5573c3c7a000 <0.000010>")
+    assert reason_of([*calls[:2], brk, *calls[2:]])[:2] == ("event_not_acted_on", "off_syscall")
+
+
+def test_no_call_of_many_threads_without_a_futex_tells_nothing() -> None:
+    text = strace([*START, ADD, (0.005, EVENT + "<0.010000>"), (0.0152, "brk(NULL) = 0x5573c3c7a000 <0.000010>")])
+    text += line(0.0153, "clone3({flags=CLONE_THREAD|CLONE_FILES}, 88) = 8 <0.0>")
+    text += line(0.0155, "gettid() = 8 <0.0>", 8)
+    row, _ = told(silent_client(), text + strace([WRITE, READ]), "client")
+    assert (row.reason, row.activity) == ("event_not_acted_on", "unknown")
 
 
 def test_many_other_calls_are_busy_elsewhere() -> None:
