@@ -3,6 +3,8 @@
 Observation replaces inference where it can; what packets know of the network stays. What a strace cannot show is said.
 """
 
+from typing import Final
+
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import Tried
@@ -10,7 +12,13 @@ from pcapstall.diagnose.process.activity import UNKNOWN as NO_ACTIVITY
 from pcapstall.diagnose.process.activity import WAITING, doing
 from pcapstall.diagnose.process.answering import judge_answering, judge_rest
 from pcapstall.diagnose.process.elsewhere import other_connections
-from pcapstall.diagnose.process.finding import NO_EVENT_DELIVERED, NOT_TRACED, Finding, WrittenEarly
+from pcapstall.diagnose.process.finding import (
+    BOTH_SILENT,
+    NO_EVENT_DELIVERED,
+    NOT_TRACED,
+    Finding,
+    WrittenEarly,
+)
 from pcapstall.diagnose.process.receiver import judge_receiver, listened
 from pcapstall.diagnose.process.scene import ANSWER_STAGES, HELLO_STAGES, Scene, Traced
 from pcapstall.diagnose.process.sender import judge_sender, not_traced
@@ -42,6 +50,9 @@ from pcapstall.match.matching import Match, Matching
 
 _MANY_CALLS = 2_000
 
+_UNTAKEN: Final = {"syn_synack": ("syn_loss", "the SYN"), "ch_ack": ("client_hello_loss", "the ClientHello")}
+"""Intervals in which a server's host may have dropped what it got, the reason that says so, and what that is."""
+
 ANY_STAGE = "any_stage"
 """Tried where no single stage is."""
 LISTENED = "listened"
@@ -57,7 +68,7 @@ def responsible(case: Case, client: Match | None, server: Match | None) -> Match
             return match
         if case.stalled in ANSWER_STAGES and not match.end.sends_hello:
             return match
-        if case.stalled == "syn_synack" and not match.end.is_client:
+        if case.stalled in _UNTAKEN and not match.end.is_client:
             return match
     return None
 
@@ -87,10 +98,12 @@ def judge(case: Case, verdict: Verdict, scene: Scene) -> Verdict:
     if case.stalled in HELLO_STAGES and verdict.cause in (SERVER_PROCESS, SERVER_KERNEL) and scene.match.end.is_client:
         # The server owed bytes: what the client waited for is what packets show to have come late.
         return _as_it_was(verdict, way, "packets show that it waited for the server")
-    if verdict.cause == NETWORK or AWAIT_SERVER in verdict.parts or verdict.reason == "both_silent":
+    if verdict.reason == BOTH_SILENT:
+        return _beside(verdict, scene)
+    if verdict.cause == NETWORK or AWAIT_SERVER in verdict.parts:
         return _as_it_was(verdict, way, "packets show the network or the other end at fault, whatever the process did")
-    if case.stalled == "syn_synack":
-        return _unanswered_syn(case, verdict, scene)
+    if case.stalled in _UNTAKEN:
+        return _untaken(case, verdict, scene)
     sending = case.stalled in HELLO_STAGES
     found: Finding | WrittenEarly | str
     if scene.match.way == BY_LISTENER:
@@ -196,13 +209,15 @@ def _not_the_process(case: Case, verdict: Verdict, scene: Scene, found: WrittenE
     return final._replace(traced=Traced(None, scene.match.way, found.stages, tried=found.tried))
 
 
-def _unanswered_syn(case: Case, verdict: Verdict, scene: Scene) -> Verdict:
-    """A SYN without an answer, lost or dropped by the server's host: not for a full queue if somebody waited there."""
+def _untaken(case: Case, verdict: Verdict, scene: Scene) -> Verdict:
+    """A SYN or a ClientHello without an answer, lost or not taken by the server's host: not for a full queue if
+    somebody waited there."""
     way = scene.match.way
-    free = listened(scene, scene.begin_ns)
-    if verdict.cause != UNKNOWN or verdict.reason != "syn_loss" or free is None or not case.flow.syn_ack_ref:
-        return _as_it_was(verdict, way, "nobody is seen to have waited for connections as the SYN came")
-    sentence = f"{verdict.sentence}; its queue for connections was empty, so most likely the SYN was lost on its way"
+    reason, what = _UNTAKEN[case.stalled or ""]
+    free = listened(scene, scene.begin_ns, what)
+    if verdict.cause != UNKNOWN or verdict.reason != reason or free is None or not case.flow.syn_ack_ref:
+        return _as_it_was(verdict, way, f"nobody is seen to have waited for connections as {what} came")
+    sentence = f"{verdict.sentence}; its queue for connections was empty, so most likely {what} was lost on its way"
     facts = [free, *verdict.evidence]
     final = conclude(case, NETWORK, verdict.reason, MEDIUM, sentence, facts, verdict.would_settle)
     return final._replace(traced=Traced(None, way, {}, tried=[Tried(LISTENED, True, free.text.rstrip("."))]))
@@ -214,6 +229,20 @@ def _overhead(scene: Scene) -> list[Fact]:
     if calls < _MANY_CALLS:
         return []
     return [scene.fact(f"{calls} calls were traced in it; the tracer stops the process at each and slows it down.")]
+
+
+def _beside(verdict: Verdict, scene: Scene) -> Verdict:
+    """Neither end spoke, and whose turn it was depends on the protocol: what this one did is only told."""
+    way = scene.match.way
+    owes = scene.match.end.sends_hello and way != BY_LISTENER
+    found = judge_sender(scene) if owes else None
+    if not isinstance(found, Finding) or _too_late(scene):
+        return _as_it_was(verdict, way, "packets do not show whose turn it was, whatever the process did")
+    did = doing(scene, found.thread, found.late_ns)
+    threads, more = threads_of(scene, found.thread)
+    traced = Traced(did.name or NO_ACTIVITY, way, found.stages, threads, more, found.tried)
+    evidence = [*verdict.evidence, *(fact for fact in did.facts if fact not in verdict.evidence)]
+    return verdict._replace(evidence=evidence, traced=traced)
 
 
 def _with_note(verdict: Verdict, facts: list[Fact], settle: str) -> Verdict:

@@ -148,14 +148,14 @@ def _facts(scene: Scene, read: _Read | None) -> list[Fact]:
     return facts
 
 
-def listened(scene: Scene, at_ns: int) -> Fact | None:
-    """Whether a thread was in accept, or waited on the listener, at that time: its queue was empty then."""
+def listened(scene: Scene, at_ns: int, what: str) -> Fact | None:
+    """Whether a thread was in accept, or waited on the listener, as ``what`` came: its queue was empty then."""
     listener = scene.socket.listener
     if listener is None:
         return None
     for note in [*scene.io(ACCEPTS, listener), *scene.waits(listener)]:
         if note.start_ns <= at_ns <= note.end_ns:
-            text = f"A thread was in {note.name} for the listener when the SYN came: no connection was waiting there."
+            text = f"A thread was in {note.name} for the listener when {what} came: no connection was waiting there."
             return scene.fact(text, int(note.line), int(note.end_line))
     # Registered before the trace began: the set that the accepting thread waited on, and on no other.
     accepted = scene.socket.created
@@ -166,7 +166,7 @@ def listened(scene: Scene, at_ns: int) -> Fact | None:
     sets = {int(spent.file.serial) for spent in activity.kinds.values() if spent.name in POLLS and spent.file}
     if sets != {int(wait.file.serial)} or not wait.start_ns <= at_ns <= wait.end_ns:
         return None
-    text = f"The thread that accepted it later was in {wait.name} on {wait.about()} when the SYN came."
+    text = f"The thread that accepted it later was in {wait.name} on {wait.about()} when {what} came."
     return scene.fact(text, int(wait.line), int(wait.end_line), int(accepted.line))
 
 

@@ -1,7 +1,10 @@
 """What a server's strace says of an answer that came late."""
 
 import pytest
-from process_support import HELLO, SERVER_HELLO, shown, slow_server, strace, told
+from process_support import HELLO, PUSH, SERVER_HELLO, shown, slow_server, strace, told
+from wire_support import MS, SECOND, Road
+
+from pcapstall.wire.segment import ACK, SYN
 
 START = [
     (-0.5, 'execve("/usr/bin/server", ["server"], 0x7ffe /* 5 vars */) = 0 <0.000100>'),
@@ -44,6 +47,35 @@ def test_the_late_stage(calls: list[tuple[float, str]], reason: str, at: str) ->
     assert row.confidence == "high"
     assert report.processes[0].side == "server"
     assert sum(row.parts_ns["ch_sh"].values()) == row.intervals_ns["ch_sh"]
+
+
+def lost_handshake() -> Road:
+    """The client's ACK and its ClientHello are lost until the fourth copy; the server repeats its SYN-ACK."""
+    road = Road()
+    acked = road.handshake()
+    road.sent[-1].lost_at = 0.9
+    for again in (MS, 200 * MS, 600 * MS):
+        road.c(acked + again, PUSH, HELLO, lost_at=0.9)
+    road.s(acked + SECOND, SYN | ACK)
+    copy = road.c(acked + 1600 * MS, PUSH, HELLO)
+    road.s(acked + 1606 * MS, ACK, ack=len(HELLO), echo=copy)
+    road.s(acked + 1610 * MS, PUSH, SERVER_HELLO, ack=len(HELLO))
+    return road
+
+
+@pytest.mark.parametrize(
+    ("waits", "cause"),
+    [([accept(-0.1, 1.7155)], "network"), ([nap(-0.1, 1.7), accept(1.6151, 0.00003)], "unknown")],
+)
+def test_a_hello_without_an_answer_was_lost_where_somebody_waited_for_connections(
+    waits: list[tuple[float, str]], cause: str
+) -> None:
+    """At the client a lost hello and one that a full accept queue drops are the same."""
+    calls = [*START, *waits, (1.616, read(0)[1]), (1.6195, WRITE[1])]
+    row, _ = told(lost_handshake(), strace(calls), "client")
+    assert (row.stalled, row.cause, row.reason) == ("ch_ack", cause, "client_hello_loss")
+    assert row.confidence == "medium"
+    assert ("its queue for connections was empty" in (row.verdict or "")) == (cause == "network")
 
 
 def test_an_accept_that_waited_is_not_late() -> None:

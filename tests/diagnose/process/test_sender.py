@@ -242,6 +242,16 @@ def test_a_client_that_reads_waits_for_the_server_to_speak_first() -> None:
     assert "it waited for the server to speak first" in (row.verdict or "")
 
 
+def test_where_both_are_silent_on_an_unknown_port_it_is_told_what_the_client_did() -> None:
+    road = silent_forever()
+    road.server_port = 4000
+    connected = (CONNECTED[0], CONNECTED[1].replace("htons(443)", "htons(4000)"))
+    nap = (0.011, "clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=9}, 0x7ffc) = ? ERESTART_RESTARTBLOCK (x) <4.999>")
+    row, _ = told(road, strace([*START[:-1], connected, nap, (5.015, "close(5) = 0 <0.00001>")]), "client")
+    assert (row.reason, row.activity, row.confidence) == ("both_silent", "blocked_in_syscall", "low")
+    assert any("clock_nanosleep" in item.text and item.strace for item in row.evidence)
+
+
 def test_a_thread_that_only_reads_says_nothing_of_the_one_that_writes() -> None:
     text = strace([*START[:-1], CONNECTED]) + line(0.011, "clone3({flags=CLONE_THREAD|CLONE_FILES}, 88) = 8 <0.0>")
     text += line(0.012, "read(5,  <unfinished ...>", 8)
