@@ -50,10 +50,14 @@ def _end(code: int) -> "NoReturn":
 
 
 def _lost(unraisable: "sys.UnraisableHookArgs") -> None:
-    """Ctrl-C came in a callback (such as the import system's own) which cannot pass it on: end here and now."""
+    """Ctrl-C came in a callback (such as the import system's own) which cannot pass it on: end here and now.
+
+    Nor is there room for what an object does that goes when memory has run out; that it has is told.
+    """
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         os._exit(_INTERRUPTED)
-    sys.__unraisablehook__(unraisable)
+    if not issubclass(unraisable.exc_type, MemoryError):
+        sys.__unraisablehook__(unraisable)
 
 
 def _fault(kind: type[BaseException], error: BaseException, traceback: "TracebackType | None") -> None:

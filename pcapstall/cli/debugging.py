@@ -32,6 +32,8 @@ def hear_warnings() -> None:
         message: Warning | str, category: type[Warning], filename: str, lineno: int,
         file: TextIO | None = None, line: str | None = None,
     ) -> None:  # fmt: skip
+        if category is ResourceWarning and not wanted():
+            return  # Python's own of a file that is closed late, where memory has run out in between
         if category.__module__.partition(".")[0] != "pcapstall":
             others(message, category, filename, lineno, file, line)
         elif wanted():

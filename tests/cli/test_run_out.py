@@ -6,14 +6,18 @@ import re
 import resource
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cli_support import CAPTURES, COMMAND, LOST, PATIENCE_S, one_line
 
+from pcapstall import __main__ as program
 from pcapstall.cli import (
     compare_command,
+    debugging,
     diff_command,
     reading,
     report_command,
@@ -162,6 +166,19 @@ def test_hardly_any_memory(more_mb: int) -> None:
     if ended.returncode:
         assert ended.returncode == 3
         assert one_line(ended.stderr).startswith("pcapstall: out of memory")
+
+
+def test_what_goes_meanwhile_is_silent(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Objects that lack room for their end (`FlowPlaces.__del__`), and files that were not closed in time."""
+    monkeypatch.delenv(debugging.VARIABLE, raising=False)
+    hook = sys.unraisablehook
+    lost = SimpleNamespace(exc_type=MemoryError, exc_value=MemoryError(), exc_traceback=None, err_msg=None, object=None)
+    program._lost(lost)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        debugging.hear_warnings()
+        warnings.warn_explicit(ResourceWarning("unclosed file"), None, "main.py", 1, "pcapstall.cli.main")
+    assert capfd.readouterr() == ("", "")
+    assert sys.unraisablehook is hook
 
 
 @pytest.mark.parametrize(
