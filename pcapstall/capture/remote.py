@@ -14,7 +14,7 @@ from pcapstall.capture.interrupting import interrupting
 from pcapstall.capture.source import CHUNK, Source, Stop
 from pcapstall.core.errors import InputError
 from pcapstall.core.extras import install_words
-from pcapstall.core.lacking import lack_of
+from pcapstall.core.lacking import NO_MEMORY, lack_of
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -94,6 +94,8 @@ class _Told:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if error is not None and lack_of(error) == NO_MEMORY:
+            return
         if isinstance(error, ImportError):
             raise InputError(self._path, f"this kind of URL needs a library: {error}") from error
         if isinstance(error, FileNotFoundError):

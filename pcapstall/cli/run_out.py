@@ -15,14 +15,17 @@ _FEWER: Final = (
     "follow fewer flows at once (--max-flows N), or show fewer: report without --all, --filter and -f json, jsonl or"
     " csv keeps only what stalled or failed; or cut the capture first: tcpdump -r CAPTURE -w PART 'host 10.0.0.1'"
 )
+_TEXTS: Final = "give fewer straces and logs at once"
 _HINTS: Final = {
     "writing": "-f jsonl and csv of report are written flow by flow and take least; or show fewer flows with --filter",
+    "drawing": "an .svg takes less than a .png; or draw a part of the capture",
     "watching": "--max-flows N bounds the flows that are followed",
     "starting": "pcapstall needs 60 MB at least",
-    "opening the captures": "give fewer straces and logs at once",
+    "opening the captures": _TEXTS,
+    "finding the stalls": f"{_FEWER}; or {_TEXTS}",
 }
 """What takes less, by the stage; for the others `_FEWER`."""
-_READ_BY_THEN: Final = ("finding the stalls", "writing")
+_READ_BY_THEN: Final = ("finding the stalls", "drawing", "writing")
 
 
 def told(lack: str) -> str:

@@ -30,6 +30,7 @@ from pcapstall.cli.main import main
 from pcapstall.core import compression, lacking
 from pcapstall.core.compression import Unpacker
 from pcapstall.pipeline import analysis
+from pcapstall.report.pictures import png, svg
 
 SERVER = str(CAPTURES / "client-hello-lost" / "capture_server.pcap")
 Output = pytest.CaptureFixture[str]
@@ -279,3 +280,12 @@ def test_an_extract_in_a_file_needs_no_standard_output(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stdout) == (0, b"")
     assert ended.stderr.decode().startswith(f"pcapstall: {path}: 1 flow, ")
     assert path.exists()
+
+
+def test_a_picture_that_there_is_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What draws it would end the process (Rust: memory allocation of ... bytes failed, SIGABRT)."""
+    drawn: list[str] = []
+    resvg = SimpleNamespace(svg_to_bytes=lambda **_: drawn.append("drawn") or b"")
+    with pytest.raises(MemoryError):
+        png._drawn(resvg, svg.Picture(10_000_000, 100_000_000, "", []))  # type: ignore[arg-type]
+    assert not drawn

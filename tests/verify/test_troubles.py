@@ -40,7 +40,8 @@ def test_no_tshark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        ("echo 'I am another program'", "does not say its version"),
+        ("echo 'I am another program'", "does not say its version but 'I am another program', so"),
+        ("echo 'tshark: libwireshark.so.16: no such file' >&2; exit 127", "but 'tshark: libwireshark.so.16: no such"),
         ("echo 'TShark (Wireshark) 2.6.20'", "is version 2.6.20; 3.0 or newer is needed"),
         ("exit 1", "does not say its version"),
     ],

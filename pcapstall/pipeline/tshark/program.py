@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Final
 
 from pcapstall.core.errors import PcapstallError
+from pcapstall.report.untrusted import printable, shorten
 
 INSTALL: Final = (
     "install it with `apt install tshark` (Debian, Ubuntu), `dnf install wireshark-cli` (Fedora) or "
@@ -27,6 +28,7 @@ START_S: Final = 20.0
 _ANSWER_MAX: Final = 1 << 16
 """More than this of an answer is not read: it would be no version."""
 
+_SAID_MAX: Final = 120
 _MAC_APP: Final = "/Applications/Wireshark.app/Contents/MacOS/tshark"
 _VERSION: Final = re.compile(r"TShark[^\n]*?(\d+)\.(\d+)\.(\d+)")
 
@@ -51,7 +53,9 @@ def _version(path: str) -> str:
     answer = _answer(path)
     match = _VERSION.search(answer.decode(errors="replace"))
     if match is None:
-        raise TsharkError(f"{path} does not say its version, so it is no tshark: {INSTALL}")
+        first, _, _ = answer.decode(errors="replace").strip().partition("\n")
+        instead = f" but {shorten(printable(first), _SAID_MAX)!r}" if first else ""
+        raise TsharkError(f"{path} does not say its version{instead}, so it is no tshark that works: {INSTALL}")
     numbers = tuple(map(int, match.groups()))
     if numbers[:2] < OLDEST:
         raise TsharkError(f"{path} is version {'.'.join(match.groups())}; 3.0 or newer is needed: {INSTALL}")
@@ -63,7 +67,7 @@ def _answer(path: str) -> bytes:
     try:
         process = subprocess.Popen(
             [path, "--version"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     except OSError as error:
         raise TsharkError(f"{path} cannot be started: {error.strerror or error}") from None

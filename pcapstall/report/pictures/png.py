@@ -12,6 +12,11 @@ from pcapstall.report.pictures.svg import Picture, text
 
 ZOOM: Final = 2.0
 """Pixels for each unit of a picture, so that it is sharp where it is shown as large as an SVG would be."""
+_ROOM_MIN: Final = 8 << 20
+"""Bytes that resvg takes for fonts and a small picture."""
+_PIXEL_LEN: Final = 4
+_LAYERS: Final = 3
+"""Pictures of the whole size that are there at once: the one drawn, a layer of it, and the file."""
 _FAMILY: Final = "DejaVu Sans"
 
 
@@ -28,6 +33,8 @@ def png_of(picture: Picture) -> bytes:
 
 
 def _drawn(resvg: ModuleType, picture: Picture) -> bytes:
+    # Where it finds no room it ends the process, with words for its authors; here that is a MemoryError.
+    bytes(_ROOM_MIN + _LAYERS * _PIXEL_LEN * int(picture.width * ZOOM) * int(picture.height * ZOOM))
     document = picture.document(flat=True)
     return bytes(resvg.svg_to_bytes(svg_string=document, zoom=ZOOM, sans_serif_family=_FAMILY))
 
