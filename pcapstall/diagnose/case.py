@@ -29,6 +29,7 @@ from pcapstall.diagnose.sight import misses_bytes
 from pcapstall.diagnose.spans import END_EVENTS, START_EVENTS
 from pcapstall.diagnose.surroundings import Surroundings
 from pcapstall.diagnose.tls_ports import TLS_PORTS
+from pcapstall.diagnose.turn import Owed, Proof
 from pcapstall.diagnose.unseen import goes_back, misses_first_copies
 from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most
 from pcapstall.flows.flow import FLAG_NOTES_CUT, FLAG_TLS_DUE, Flow
@@ -69,8 +70,12 @@ class Case:
                 end = ends[0] if getattr(flow, f"{ends[0]}_ref") != 0 else ends[-1]
                 self.end_ref = getattr(flow, f"{self._seen(end)}_ref")
         self.end_ns: int = self.start_ns + self.length_ns
-        self.worked_out: dict[str, object] = {}
-        """What several rules ask for, by the name of what works it out."""
+        self.proof: Proof | None = None
+        """What was found out of a turn last, by `proof.prove`."""
+        self.owed: Owed | None = None
+        """What was owed in the stage that stalled; `rules.turns.owed` works it out."""
+        self.owed_is_known: bool = False
+        """Whether it was worked out: a stage may be nobody's turn."""
         self._history: History | None = None
         self._client_ids: IdCount | None = None
         self._server_ids: IdCount | None = None

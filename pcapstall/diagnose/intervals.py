@@ -47,7 +47,7 @@ from pcapstall.flows.flow import (
 from pcapstall.flows.roles import hello_sender
 from pcapstall.wire.tls_reader import NEVER
 
-FIRST_RETRY_NS: Final = 1_100_000_000
+SYN_RETRY_NS: Final = 1_100_000_000
 """A SYN is repeated after 1 s (RFC 6298 section 2), then after twice the time each, give or take a little."""
 
 
@@ -198,7 +198,7 @@ class Intervals(IntervalLengths):
         end_ns: i64 = close_ns
         if end_ns == NEVER:
             end_ns = flow.last_ns
-            if watched_ns - end_ns > end_ns - flow.first_ns + FIRST_RETRY_NS:
+            if watched_ns - end_ns > end_ns - flow.first_ns + SYN_RETRY_NS:
                 # Each repetition waits twice as long as the one before: the next one would have come.
                 self.cut_by_capture = False
         if flow.syn_ack_ref == 0:

@@ -12,7 +12,7 @@ from mypy_extensions import i64
 from pcapstall.core.packed import Unpacker
 from pcapstall.core.words import V4_KEY_LEN
 from pcapstall.diagnose.connections import CONNECTED, Connection, connection_at
-from pcapstall.diagnose.intervals import FIRST_RETRY_NS
+from pcapstall.diagnose.intervals import SYN_RETRY_NS
 from pcapstall.diagnose.knowledge import Knowledge, client_address, client_key
 from pcapstall.flows.flow import Flow
 
@@ -124,7 +124,7 @@ def _has_winner(flow: Flow, attempts: list[Connection] | None) -> bool:
     hosts = client_key(flow)[:hosts_len]
     client = flow.client()
     reset: bool = client.rst_ref != 0
-    given_up_ns: i64 = flow.last_ns + (flow.last_ns - flow.syn_ns) + FIRST_RETRY_NS
+    given_up_ns: i64 = flow.last_ns + (flow.last_ns - flow.syn_ns) + SYN_RETRY_NS
     if reset:
         given_up_ns = client.rst_ns
     earliest_ns: i64 = flow.syn_ns - START_WITHIN_NS

@@ -1,16 +1,15 @@
-"""A stretch of time in which one side owed the next bytes: whether they were late in leaving, or were lost on the way.
+"""A stretch of time in which one side owed the next bytes: whose turn it was, what it owed, and what is known of it.
 
-The same question stands behind a late ClientHello, ServerHello or Finished; the answer depends on what proves that
-nothing was sent before. What is made of it is for the rules. Compiled, for every turn is looked at.
+Records only; `proof` and `rules.turns` fill them, and a case keeps them. Compiled, for every turn is looked at.
 """
 
-from typing import Final, cast
+from collections.abc import Sequence
+from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import Seg
-from pcapstall.diagnose.ticks import fits_no_rate, sender_gap
+from pcapstall.diagnose.verdict import CLIENT_PROCESS, SERVER_PROCESS, side_of
 
 # What proves, or speaks against, that the side sent nothing during its turn.
 CAPTURED_THERE: Final = "captured_there"
@@ -22,21 +21,16 @@ LOST_BEFORE: Final = "lost_before"
 NOTHING: Final = "nothing"
 """Neither."""
 
-TRIPS_MIN: Final = 4
-"""A silence seen from afar is certain when it takes more round trips than this."""
-FIRST_RETRY_NS: Final = 200_000_000
-"""The least retransmission timeout of Linux; it doubles each time. RFC 6298 asks for a second."""
-
 
 class Turn:
     """One side's turn, as seen from here."""
 
-    def __init__(self, from_client: bool, start_ns: int, start_ref: int, end_ns: int, sent: Seg | None) -> None:
+    def __init__(self, from_client: bool, start_ns: i64, start_ref: i64, end_ns: i64, sent: Seg | None) -> None:
         self.from_client: bool = from_client
-        self.start_ns: int = start_ns
-        self.start_ref: int = start_ref
+        self.start_ns: i64 = start_ns
+        self.start_ref: i64 = start_ref
         """What made it this side's turn."""
-        self.end_ns: int = end_ns
+        self.end_ns: i64 = end_ns
         self.sent: Seg | None = sent
         """The segment that ended it; None when it never came, or was not noted."""
 
@@ -78,105 +72,40 @@ class Proof:
         return max(0, self.here_ns - sender_ns - self.sender_error_ns)
 
 
-_PROVEN: Final = "turn.prove"
-"""The name of the proof that was asked for last in what is worked out of a case."""
+class Owed:
+    """What a side owes in a stage, and what is said of it."""
 
+    def __init__(
+        self,
+        what: str,
+        late_reason: str,
+        loss_reason: str,
+        turn: Turn,
+        marks: Sequence[tuple[int, str]] = (),
+        certain: bool = True,
+    ) -> None:
+        self.what: str = what
+        self.late_reason: str = late_reason
+        """The reason when the side was late with it."""
+        self.loss_reason: str = loss_reason
+        """The reason when it was lost."""
+        self.turn: Turn = turn
+        self.marks: Sequence[tuple[int, str]] = marks
+        """Parts of the interval that lie before this turn, for `split`."""
+        self.certain: bool = certain
+        """Whether it surely was this side's turn: what it waited for had come, to the last byte."""
 
-def prove(case: Case, turn: Turn) -> Proof:
-    """Find out what is known of ``turn``; of one and the same turn once."""
-    known = case.worked_out.get(_PROVEN)
-    if known is not None:
-        proof = cast(Proof, known)
-        if proof.turn is turn:
-            return proof
-    proof = _prove(case, turn)
-    case.worked_out[_PROVEN] = proof
-    return proof
+    @property
+    def side(self) -> str:
+        """client or server."""
+        return side_of(self.turn.from_client)
 
+    @property
+    def other_side(self) -> str:
+        """The one whose turn it is not."""
+        return side_of(not self.turn.from_client)
 
-def _prove(case: Case, turn: Turn) -> Proof:
-    anchor: Seg | None = None
-    previous: Seg | None = None
-    last = turn.sent
-    after: Seg | None = None
-    during: Seg | None = None
-    begun: i64 = turn.start_ns
-    ended: i64 = turn.end_ns
-    segs = [seg for seg in case.history.of(turn.from_client) if not seg.is_rst]
-    for seg in segs:
-        if seg.ns <= begun:
-            if seg is not turn.sent:
-                anchor = seg
-        else:
-            during = seg
-            if after is None and seg.ns >= ended:
-                after = seg
-    if last is None:
-        # The first one after the end of an open turn tells of all of it, a later one in it of the most.
-        last = after if after is not None else during
-    proof = Proof(turn, anchor, last)
-    if last is not None:
-        lost: int | None = None
-        # The ID of a SYN-ACK is none of the count; the first segment after it is where the count begins.
-        if anchor is not None and not anchor.is_syn_ack:
-            ids = case.client_ids if turn.from_client else case.server_ids
-            lost = ids.missing(anchor, last)
-        if lost is not None:
-            proof.lost = lost
-            proof.ids_exact = lost == 0
-            proof.kind = IDS_RUN_ON if lost == 0 else LOST_BEFORE
-        for seg in segs:
-            if seg is last:
-                break
-            previous = seg
-        else:
-            previous = None
-        if previous is not None:
-            _ask_clock(case, proof, previous, last)
-    if case.captured_at(turn.from_client):
-        proof.kind = CAPTURED_THERE
-    return proof
-
-
-def _ask_clock(case: Case, proof: Proof, previous: Seg, last: Seg) -> None:
-    """How long it was, at the sender and here, between ``last`` and the segment before it; and whether the sender's
-    timestamps fit no rate in use."""
-    proof.here_ns = last.ns - previous.ns
-    rate = case.rates.of(proof.turn.from_client, last)
-    gap = sender_gap(previous, last, rate)
-    if gap is None:
-        proof.clock_odd = rate is None and fits_no_rate(previous, last)
-    else:
-        proof.sender_ns = gap[0]
-        proof.sender_error_ns = gap[1]
-
-
-def is_own_time(case: Case, turn: Turn) -> bool:
-    """Whether the way to its side and back, where that lies in the turn, is known to be a small part of it."""
-    began = case.history.at(turn.start_ref)
-    if began is not None and began.from_client == turn.from_client:
-        return True
-    trip_ns: int = case.way_ns(turn.from_client)
-    if began is not None and began.has_data:
-        # Its kernel acknowledged what it waited for: there the way was over.
-        for seg in case.history.of(turn.from_client):
-            ack = seg.ack
-            if seg.ns > began.ns and seg is not turn.sent and ack is not None and ack >= began.end:
-                trip_ns = seg.ns - began.ns
-                break
-    return 0 < TRIPS_MIN * trip_ns < turn.end_ns - turn.start_ns
-
-
-def least_loss_ns(lost: int) -> int:
-    """The least time in which ``lost`` copies of a segment are sent and given up, one after the other.
-
-    The first retry may be a probe (RFC 8985 section 7) that does not double the timeout.
-    """
-    return FIRST_RETRY_NS << max(0, lost - 1) if lost else 0
-
-
-def most_loss_ns(lost: int, rtt_ns: int) -> int:
-    """The time in which retransmissions of Linux can have lost ``lost`` copies, at most: every timeout doubled, the
-    first three round trips long or the minimum, half as much again for what comes on top."""
-    first = max(FIRST_RETRY_NS, 3 * rtt_ns)
-    return first * ((1 << lost) - 1) * 3 // 2
+    @property
+    def process(self) -> str:
+        """The part that is this side's process's."""
+        return CLIENT_PROCESS if self.turn.from_client else SERVER_PROCESS

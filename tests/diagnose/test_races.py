@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapstall.diagnose.connections import Connection, add_connection
-from pcapstall.diagnose.intervals import FIRST_RETRY_NS
+from pcapstall.diagnose.intervals import SYN_RETRY_NS
 from pcapstall.diagnose.knowledge import Knowledge
 from pcapstall.diagnose.races import START_WITHIN_NS, Races
 from pcapstall.flows.flow import Flow
@@ -54,7 +54,7 @@ def wins(connection: Connection, flow: Flow) -> bool:
         return False
     if flow.opener.rst_ref:
         return connection.ack_ns <= flow.opener.rst_ns
-    return flow.last_ns <= connection.ack_ns <= 2 * flow.last_ns - flow.syn_ns + FIRST_RETRY_NS
+    return flow.last_ns <= connection.ack_ns <= 2 * flow.last_ns - flow.syn_ns + SYN_RETRY_NS
 
 
 @given(st.lists(connections(), max_size=12), st.lists(flows(), min_size=1, max_size=4))

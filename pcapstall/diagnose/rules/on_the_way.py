@@ -8,12 +8,13 @@ from mypy_extensions import i64
 
 from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.proof import least_loss_ns, most_loss_ns, prove
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import Judgement, capture_at, conclude, refs, span, were
-from pcapstall.diagnose.rules.turns import NO_TURN, Owed, owed
+from pcapstall.diagnose.rules.turns import NO_TURN, owed
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
-from pcapstall.diagnose.turn import LOST_BEFORE, least_loss_ns, most_loss_ns, prove
+from pcapstall.diagnose.turn import LOST_BEFORE, Owed
 from pcapstall.diagnose.verdict import HIGH, MEDIUM, NETWORK, UNKNOWN, Fact
 
 PERSISTS_NS = 1_000_000_000

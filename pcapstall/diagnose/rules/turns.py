@@ -4,15 +4,14 @@ Before a hello the two sides may take turns (a proxy's answer, STARTTLS); who ow
 Compiled, for most rules ask.
 """
 
-from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final
 
 from mypy_extensions import i64
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.segments import Seg
-from pcapstall.diagnose.turn import Turn
-from pcapstall.diagnose.verdict import AWAIT_SERVER, CLIENT_PROCESS, SERVER_PROCESS, side_of
+from pcapstall.diagnose.turn import Owed, Turn
+from pcapstall.diagnose.verdict import AWAIT_SERVER, CLIENT_PROCESS, SERVER_PROCESS
 from pcapstall.wire.segment import PSH
 from pcapstall.wire.tls_names import is_tls13
 
@@ -20,54 +19,12 @@ NO_TURN: Final = "the stage is not one side's turn"
 """Why a rule about turns does not hold for other stages."""
 
 
-class Owed:
-    """What a side owes in a stage, and what is said of it."""
-
-    def __init__(
-        self,
-        what: str,
-        late_reason: str,
-        loss_reason: str,
-        turn: Turn,
-        marks: Sequence[tuple[int, str]] = (),
-        certain: bool = True,
-    ) -> None:
-        self.what: str = what
-        self.late_reason: str = late_reason
-        """The reason when the side was late with it."""
-        self.loss_reason: str = loss_reason
-        """The reason when it was lost."""
-        self.turn: Turn = turn
-        self.marks: Sequence[tuple[int, str]] = marks
-        """Parts of the interval that lie before this turn, for `split`."""
-        self.certain: bool = certain
-        """Whether it surely was this side's turn: what it waited for had come, to the last byte."""
-
-    @property
-    def side(self) -> str:
-        """client or server."""
-        return side_of(self.turn.from_client)
-
-    @property
-    def other_side(self) -> str:
-        """The one whose turn it is not."""
-        return side_of(not self.turn.from_client)
-
-    @property
-    def process(self) -> str:
-        """The part that is this side's process's."""
-        return CLIENT_PROCESS if self.turn.from_client else SERVER_PROCESS
-
-
-_OWED: Final = "turns.owed"
-"""Its name in what is worked out of a case."""
-
-
 def owed(case: Case) -> Owed | None:
     """What was owed in the stage that stalled; None when the stage is no turn. Worked out once for a case."""
-    if _OWED not in case.worked_out:
-        case.worked_out[_OWED] = _owed(case)
-    return cast(Owed | None, case.worked_out[_OWED])
+    if not case.owed_is_known:
+        case.owed = _owed(case)
+        case.owed_is_known = True
+    return case.owed
 
 
 def _owed(case: Case) -> Owed | None:

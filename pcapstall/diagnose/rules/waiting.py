@@ -1,6 +1,6 @@
 """Rules for a turn that passed in silence: the side whose turn it was did not send, or that cannot be told from here.
 
-The proofs are those of `turn`; what was lost on the way has rules of its own, and so has the time before a hello.
+The proofs are those of `proof`; what was lost on the way has rules of its own, and so has the time before a hello.
 Compiled.
 """
 
@@ -8,6 +8,7 @@ from mypy_extensions import i64
 
 from pcapstall.core.counts import several
 from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.proof import is_own_time, most_loss_ns, prove
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import (
     ANSWER_WAIT,
@@ -19,10 +20,10 @@ from pcapstall.diagnose.rules.base import (
     refs,
     span,
 )
-from pcapstall.diagnose.rules.turns import NO_TURN, Owed, owed
+from pcapstall.diagnose.rules.turns import NO_TURN, owed
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.split import split
-from pcapstall.diagnose.turn import CAPTURED_THERE, IDS_RUN_ON, LOST_BEFORE, Proof, is_own_time, most_loss_ns, prove
+from pcapstall.diagnose.turn import CAPTURED_THERE, IDS_RUN_ON, LOST_BEFORE, Owed, Proof
 from pcapstall.diagnose.verdict import (
     CLIENT_PROCESS,
     HIGH,

@@ -9,9 +9,9 @@ from typing import Final
 
 from pcapstall.diagnose.case import Case
 from pcapstall.diagnose.engine import diagnose
+from pcapstall.diagnose.proof import prove
 from pcapstall.diagnose.rules.base import capitalised, span
 from pcapstall.diagnose.rules.turns import owed
-from pcapstall.diagnose.turn import prove
 from pcapstall.diagnose.two_ends import losses
 from pcapstall.diagnose.two_ends.caps import capped
 from pcapstall.diagnose.two_ends.clock_steps import clock_step
