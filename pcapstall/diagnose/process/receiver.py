@@ -15,7 +15,7 @@ from pcapstall.diagnose.verdict import MEDIUM, Fact
 from pcapstall.strace.call_names import ACCEPTS, POLLS, READS, WRITES
 from pcapstall.strace.model import Thread
 from pcapstall.strace.waits import EPOLLET
-from pcapstall.strace.window import NO
+from pcapstall.strace.window import NO, Note
 
 
 class _Read:
@@ -28,72 +28,104 @@ class _Read:
         self.thread = thread
 
 
+class _Steps:
+    """How long each step took, from when the interval began."""
+
+    def __init__(self, scene: Scene, read: _Read | None, write: Note | None) -> None:
+        self.read = read
+        self.write = write
+        self.accepted = scene.socket.created if scene.socket.listener is not None else None
+        self.accepted_ns = -1
+        """When the connection was accepted; -1 when that is not in the trace."""
+        if self.accepted is not None:
+            self.accepted_ns = int(self.accepted.end_ns if self.accepted.end_ns >= 0 else self.accepted.start_ns)
+        until_ns = int(write.start_ns) if write is not None else scene.end_ns
+        ready_ns = max(scene.begin_ns, self.accepted_ns)
+        read_ns = max(read.start_ns, ready_ns) if read is not None else until_ns
+        self.whole = until_ns - scene.begin_ns
+        self.to_accept = ready_ns - scene.begin_ns
+        self.to_read = max(read_ns - ready_ns, 0)
+        self.inside = max(read.end_ns - read_ns, 0) if read is not None else 0
+        """In the read itself."""
+        self.to_write = max(until_ns - max(read.end_ns, ready_ns), 0) if read is not None else 0
+        self.longest = max(self.to_accept, self.to_read, self.inside, self.to_write)
+
+    @property
+    def lengths(self) -> list[tuple[str, int]]:
+        """By stage."""
+        found = [(ACCEPTED, self.to_accept)] if self.accepted is not None else []
+        if self.read is None:
+            return [*found, (WRITTEN, self.to_read)]
+        return [*found, (READ, self.to_read + self.inside), (WRITTEN, self.to_write)]
+
+    @property
+    def hello_came_late(self) -> bool:
+        """Whether the process was in its read for longer than anything else took."""
+        return self.longest == self.inside and self.inside > max(self.to_accept, self.to_read, self.to_write)
+
+    def tried(self, reason: str) -> list[Tried]:
+        """Why each of the steps is the late one, which is called ``reason``, or is not."""
+        accept, read, write = format_span(self.to_accept), format_span(self.to_read), format_span(self.to_write)
+        return [
+            Tried(LATE_ACCEPT, reason == LATE_ACCEPT, f"accepted {accept} after it was ready"),
+            Tried(LATE_READ, reason == LATE_READ, f"the hello was there for {read} before it was read"),
+            Tried(SLOW_HANDLING, reason == SLOW_HANDLING, f"{write} from the read to the write"),
+        ]
+
+
 def judge_receiver(scene: Scene) -> Finding | WrittenEarly | str:
     """What the answering end did in the interval; a string when that explains nothing."""
-    begin = scene.begin_ns
     read = _read(scene)
-    from_ns = read.end_ns if read is not None else begin
-    writes = [note for note in scene.io(WRITES) if note.ret > 0 and note.start_ns >= from_ns]
-    write = None
-    if writes:
-        # After a HelloRetryRequest, which was written just before, the last one is the answer.
-        write = writes[0] if scene.case.stalled == "ch_sh" else writes[-1]
+    write = _answer(scene, read)
     if write is None and not scene.case.is_open:
         return not_traced(scene, "the answer left, and no call that wrote it is in the trace")
     early = written_early(scene, "its answer", int(write.start_ns), int(write.line)) if write is not None else None
     if early is not None:
         return early
-    until = int(write.start_ns) if write is not None else scene.end_ns
-    accepted = scene.socket.created if scene.socket.listener is not None else None
-    accepted_ns = int(accepted.end_ns) if accepted is not None else -1
-    if accepted is not None and accepted_ns < 0:
-        accepted_ns = int(accepted.start_ns)
-    ready = max(begin, accepted_ns)
-    read_ns = max(read.start_ns, ready) if read is not None else until
-    to_accept = ready - begin
-    to_read = max(read_ns - ready, 0)
-    inside = max(read.end_ns - read_ns, 0) if read is not None else 0
-    to_write = max(until - max(read.end_ns, ready), 0) if read is not None else 0
-    longest = max(to_accept, to_read, inside, to_write)
-    lengths = [(ACCEPTED, to_accept)] if accepted is not None else []
-    lengths += [(READ, to_read + inside), (WRITTEN, to_write)] if read is not None else [(WRITTEN, to_read)]
-    stages = add_up(scene, lengths, write is not None)
-    if longest == inside and inside > max(to_accept, to_read, to_write):
+    steps = _Steps(scene, read, write)
+    stages = add_up(scene, steps.lengths, write is not None)
+    if steps.hello_came_late:
         return "the process was in its read all the while: the hello came late to it"
     facts = _facts(scene, read)
     if write is not None:
         facts.append(scene.fact(f"The answer was written after {scene.after(write.start_ns)}.", int(write.line)))
     done_ns = int(write.start_ns) if write is not None else None
     limits: Limits = []
+    if steps.longest * 2 < steps.whole:
+        limits.append((MEDIUM, "nothing: several stages were late, this one the most"))
 
     def found(reason: str, sentence: str, late_ns: int, thread: Thread | None) -> Finding:
-        tried = [
-            tried_in_time(done_ns, scene, False),
-            Tried(LATE_ACCEPT, reason == LATE_ACCEPT, f"accepted {format_span(to_accept)} after it was ready"),
-            Tried(LATE_READ, reason == LATE_READ, f"the hello was there for {format_span(to_read)} before it was read"),
-            Tried(SLOW_HANDLING, reason == SLOW_HANDLING, f"{format_span(to_write)} from the read to the write"),
-        ]
+        tried = [tried_in_time(done_ns, scene, False), *steps.tried(reason)]
         return Finding(reason, sentence, late_ns, facts, thread, done_ns, limits, stages, tried)
 
-    if longest * 2 < until - begin:
-        limits.append((MEDIUM, "nothing: several stages were late, this one the most"))
-    if longest == to_accept and accepted is not None:
-        if _somebody_waited(scene, accepted_ns):
+    accepted = steps.accepted
+    if steps.longest == steps.to_accept and accepted is not None:
+        if _somebody_waited(scene, steps.accepted_ns):
             return "a thread waited for connections meanwhile"
-        sentence = f"the connection was accepted {format_span(to_accept)} after it was ready"
-        out = not_listening(scene, accepted_ns)
+        sentence = f"the connection was accepted {format_span(steps.to_accept)} after it was ready"
+        out = not_listening(scene, steps.accepted_ns)
         if out is not None:
             sentence += ", the listener being in no epoll set meanwhile"
             facts.append(out)
-        return found(LATE_ACCEPT, sentence, to_accept, accepted.thread)
-    if longest == to_write and read is not None:
+        return found(LATE_ACCEPT, sentence, steps.to_accept, accepted.thread)
+    if steps.longest == steps.to_write and read is not None:
         thread = write.thread if write is not None else read.thread
-        sentence = f"the process read the ClientHello and took {format_span(to_write)} to answer"
+        sentence = f"the process read the ClientHello and took {format_span(steps.to_write)} to answer"
         sentence += _passed_on(scene, facts)
-        return found(SLOW_HANDLING, sentence, to_write, thread)
+        return found(SLOW_HANDLING, sentence, steps.to_write, thread)
     reader = read.thread if read is not None else (accepted.thread if accepted is not None else None)
-    sentence = f"the ClientHello was there, and the process did not read it for {format_span(to_read)}"
-    return found(LATE_READ, sentence, to_read, reader)
+    sentence = f"the ClientHello was there, and the process did not read it for {format_span(steps.to_read)}"
+    return found(LATE_READ, sentence, steps.to_read, reader)
+
+
+def _answer(scene: Scene, read: _Read | None) -> Note | None:
+    """The write that answered the hello; None when there is none."""
+    from_ns = read.end_ns if read is not None else scene.begin_ns
+    writes = [note for note in scene.io(WRITES) if note.ret > 0 and note.start_ns >= from_ns]
+    if not writes:
+        return None
+    # After a HelloRetryRequest, which was written just before, the last one is the answer.
+    return writes[0] if scene.case.stalled == "ch_sh" else writes[-1]
 
 
 def _read(scene: Scene) -> _Read | None:

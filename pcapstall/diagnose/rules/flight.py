@@ -36,6 +36,29 @@ def _stuck(case: Case) -> tuple[list[Seg], Seg | None, bool]:
     return copies, final, sacked
 
 
+def _answered(copies: list[Seg], final: Seg | None) -> int | None:
+    """Which of ``copies`` the ACK ``final`` answers by its TSecr; None when that cannot be told."""
+    stamps = [seg.tsval for seg in copies]
+    if final is None or -1 in stamps or final.tsecr not in stamps:
+        return None
+    return stamps.index(final.tsecr)
+
+
+def _until_ns(case: Case, copies: list[Seg], final: Seg | None, answered: int | None) -> int:
+    """Until when the bytes did not arrive."""
+    if answered is not None:
+        return copies[answered].ns
+    return final.ns if final is not None else case.end_ns
+
+
+def _only_full_ones_vanish(case: Case, copies: list[Seg], answered: int | None) -> bool:
+    """Whether every copy that was lost was a full segment, and the one that arrived was not."""
+    full: i64 = case.history.full_size(not case.hello_from_client)
+    if answered is not None and copies[answered].payload_len >= full:
+        return False
+    return all(seg.payload_len >= full for seg in copies[:answered])
+
+
 def flight_lost(case: Case) -> Judgement:
     """The server sent part of its flight again, and the client acknowledged a later copy or none."""
     if case.captured_at(case.hello_from_client):
@@ -43,50 +66,41 @@ def flight_lost(case: Case) -> Judgement:
     copies, final, sacked = _stuck(case)
     if len(copies) < 2:
         return "the server sent nothing again"
-    stamps = [seg.tsval for seg in copies]
-    through = stamps.index(final.tsecr) if final is not None and final.tsecr in stamps and -1 not in stamps else None
-    if through == 0 or (final is not None and final.is_duplicate_sack):
+    answered = _answered(copies, final)
+    if answered == 0 or (final is not None and final.is_duplicate_sack):
         return "the first copy arrived"
-    until_ns: i64 = case.end_ns
-    if through is not None:
-        until_ns = copies[through].ns
-    elif final is not None:
-        until_ns = final.ns
-    until: int = until_ns
-    if 2 * (until - int(copies[0].ns)) < case.length_ns:
+    until_ns = _until_ns(case, copies, final, answered)
+    took_ns = until_ns - copies[0].ns
+    if 2 * took_ns < case.length_ns:
         return "retransmissions took a small part of the time only"
-    full = case.history.full_size(not case.hello_from_client)
-    lost = copies[:through] if through is not None else copies
-    got_full = through is not None and copies[through].payload_len >= full
-    hole = sacked and all(seg.payload_len >= full for seg in lost) and not got_full
+    lost: int = len(copies) if answered is None else answered
     icmp = facts.too_big(case, not case.hello_from_client)
     sent = Fact(
         f"The server sent the same bytes {times(len(copies))}"
-        + (f"; the client's ACK answers copy {through + 1} by its TSecr." if through is not None else "."),
+        + (f"; the client's ACK answers copy {answered + 1} by its TSecr." if answered is not None else "."),
         refs(*(seg.ref for seg in copies), final.ref if final else 0),
     )
-    if hole and (len(lost) >= 2 or icmp):
+    if sacked and (lost >= 2 or icmp) and _only_full_ones_vanish(case, copies, answered):
         return conclude(
             case,
             NETWORK,
             "mtu_black_hole",
-            HIGH if len(lost) >= AGAIN_MIN or icmp else MEDIUM,
-            f"full segments of the server vanish on their way while smaller ones arrive: {times(len(lost))} for "
-            f"{span(until - copies[0].ns)}",
+            HIGH if lost >= AGAIN_MIN or icmp else MEDIUM,
+            f"full segments of the server vanish on their way while smaller ones arrive: {times(lost)} for "
+            f"{span(took_ns)}",
             [sent, icmp, facts.handshake(case), facts.place(case)],
             AT_CLIENT,
             split(case.start_ns, case.end_ns, [(copies[0].ns, UNKNOWN)], NETWORK),
         )
-    # Where the client goes silent altogether its host may be gone.
-    sure = final is not None and through is not None
     return conclude(
         case,
         NETWORK if final is not None or sacked else UNKNOWN,
         "server_hello_loss",
-        HIGH if sure else MEDIUM,
+        # Where the client goes silent altogether its host may be gone.
+        HIGH if answered is not None else MEDIUM,
         f"the server's flight was lost on its way to the client and sent {times(len(copies))}: that took "
-        f"{span(until - copies[0].ns)} of {span(case.length_ns)}",
+        f"{span(took_ns)} of {span(case.length_ns)}",
         [sent, facts.handshake(case), facts.place(case)],
         AT_CLIENT,
-        split(case.start_ns, case.end_ns, [(copies[0].ns, UNKNOWN), (until, NETWORK)], UNKNOWN),
+        split(case.start_ns, case.end_ns, [(copies[0].ns, UNKNOWN), (until_ns, NETWORK)], UNKNOWN),
     )
