@@ -4,11 +4,11 @@ Layouts and codes are those of draft-ietf-opsawg-pcapng (sections 3.5, 4.1, 4.2,
 `pcapng`.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from mypy_extensions import i64
 
-from pcapstall.capture.info import InterfaceInfo, PacketComment
+from pcapstall.capture.info import InterfaceInfo
 from pcapstall.capture.linktypes import linktype_name
 from pcapstall.capture.reader import MAX_NS, NO_STAMP
 from pcapstall.core.words import u16_be, u16_le, u32_be, u32_le
@@ -176,6 +176,15 @@ class Interface:
             received=self._received if self._received >= 0 else None,
             comments=tuple(self.comments),
         )
+
+
+class PacketComment(NamedTuple):
+    """A comment that one or more records carry (ptcpdump writes the process and the pod there)."""
+
+    frame: int
+    """The first record with this text."""
+    text: str
+    records: int = 1
 
 
 class Texts:

@@ -3,7 +3,10 @@
 Plain data for the report that nobody changes. Nothing here reads a file.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pcapstall.capture.blocks import PacketComment
 
 
 class CaptureWarning(NamedTuple):
@@ -52,15 +55,6 @@ class InterfaceInfo(NamedTuple):
     comments: tuple[str, ...] = ()
 
 
-class PacketComment(NamedTuple):
-    """A comment that one or more records carry (ptcpdump writes the process and the pod there)."""
-
-    frame: int
-    """The first record with this text."""
-    text: str
-    records: int = 1
-
-
 class ClockSteps(NamedTuple):
     """How often the clock of a capture was seen to jump from one record to the next."""
 
@@ -105,7 +99,7 @@ class CaptureInfo(NamedTuple):
     os: str = ""
     comments: tuple[str, ...] = ()
     """Of the sections."""
-    packet_comments: tuple[PacketComment, ...] = ()
+    packet_comments: "tuple[PacketComment, ...]" = ()
     processes: tuple[str, ...] = ()
     """``name (pid)`` from the process blocks that Apple's tcpdump writes."""
     warnings: tuple[CaptureWarning, ...] = ()

@@ -3,7 +3,7 @@
 Who fills them is the business of `knowledge`. Compiled, since every flow looks up its pair.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from librt.strings import BytesWriter, write_i64_be
 from librt.vecs import extend, vec
@@ -33,13 +33,9 @@ _MIX: Final = 0x2545_F491
 _MIXED_SHIFT: Final = 29
 
 
-class PackedPairs(NamedTuple):
-    """All of them, for another process."""
-
-    rows: bytes
-    """The words of one row after those of another."""
-    v6_hosts: bytes
-    """The addresses of IPv6 pairs, in the order of their rows."""
+PackedPairs = tuple[bytes, bytes]
+"""All of them, for another process: the words of one row after those of another, and the addresses of IPv6 pairs in the
+order of their rows."""
 
 
 class Pairs(PairRows):
@@ -176,7 +172,7 @@ class Pairs(PairRows):
     def packed(self) -> PackedPairs:
         """All of them; `unpacked` is the inverse."""
         rows = memoryview(self._rows)[: self._count * WORDS]
-        return PackedPairs(packed_words(rows), b"".join(self._v6_hosts))
+        return packed_words(rows), b"".join(self._v6_hosts)
 
     def _row_of(self, word: i64, hosts: bytes, is_v6: bool) -> i64:
         """The row of ``hosts``, which are ``word`` where they are IPv4's; a new one when they were not met."""
@@ -239,11 +235,12 @@ class Pairs(PairRows):
 def unpacked(packed: PackedPairs) -> Pairs:
     """What `Pairs.packed` has packed."""
     found = Pairs()
+    packed_rows, v6_hosts = packed
     at: i64 = 0
-    while at < len(packed.v6_hosts):
-        found._v6_hosts.append(packed.v6_hosts[at : at + _V6_HOSTS_LEN])
+    while at < len(v6_hosts):
+        found._v6_hosts.append(v6_hosts[at : at + _V6_HOSTS_LEN])
         at += _V6_HOSTS_LEN
-    words = unpacked_words(packed.rows)
+    words = unpacked_words(packed_rows)
     found._rows = words
     rows: i64 = len(words) // WORDS
     while found._count < rows:

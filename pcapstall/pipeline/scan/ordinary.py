@@ -4,7 +4,7 @@ Nearly all flows of most captures are like that. Their rows are written in one g
 lengths would take one by one; a column is read when somebody asks for its lengths. Compiled, since it sees every flow.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le, write_i64_le
 from librt.vecs import vec
@@ -35,16 +35,8 @@ _CH_CLOSE_AT: Final = _CH_FIN_AT + 8
 _ROW_LEN: Final = _CH_CLOSE_AT + 8
 
 
-class PackedOrdinary(NamedTuple):
-    """All rows, for another process."""
-
-    pieces: list[bytes]
-    rows: int
-    """How many there are."""
-    ch_fins: int
-    """How many of them have this length."""
-    ch_closes: int
-    """Likewise."""
+PackedOrdinary = tuple[list[bytes], int, int, int]
+"""All rows in pieces, for another process; how many there are, and how many of them have a ch_fin and a ch_close."""
 
 
 class OrdinaryLengths:
@@ -151,14 +143,11 @@ class _Lifetimes(Column):
 
 def packed(lengths: OrdinaryLengths) -> PackedOrdinary:
     """All rows, for another process; `unpacked` is the inverse."""
-    return PackedOrdinary(lengths.pieces(), lengths._rows, lengths._ch_fins, lengths._ch_closes)
+    return lengths.pieces(), lengths._rows, lengths._ch_fins, lengths._ch_closes
 
 
 def unpacked(told: PackedOrdinary) -> OrdinaryLengths:
     """What `packed` has packed."""
     found = OrdinaryLengths()
-    found._pieces = told.pieces
-    found._rows = told.rows
-    found._ch_fins = told.ch_fins
-    found._ch_closes = told.ch_closes
+    found._pieces, found._rows, found._ch_fins, found._ch_closes = told
     return found
