@@ -1,7 +1,7 @@
-"""What was read beside captures, as values: a strace, a log; named tuples that mirror their keys in JSON schema 1.
+"""Straces and logs of the report as values, and what they say of a flow: named tuples that mirror JSON schema 1.
 
-Times are integer nanoseconds; what is not known is None. What they say of flows is in `flow_model`. Loaded where there
-are any.
+Times are integer nanoseconds; what is not known is None. Loaded where there are any. The flow itself is in
+`flow_model`.
 """
 
 from collections.abc import Sequence
@@ -70,3 +70,56 @@ class LogReport(NamedTuple):
     """Lines that name a flow and lie within its life by that clock."""
     trouble: str | None
     """Why reading ended before the file did."""
+
+
+class ThreadCallsReport(NamedTuple):
+    """Calls of one kind that a thread made in the interval that stalled."""
+
+    call: str
+    """With what its descriptor means: ``epoll_wait on set 6``."""
+    n: int
+    """How many."""
+    total_ns: int
+    """Inside the interval; so is `longest_ns`."""
+    longest_ns: int
+    strace: list[str]
+    """Lines of the first and the last of them."""
+
+
+class ThreadReport(NamedTuple):
+    """What one thread of the process did in the interval that stalled."""
+
+    pid: int | None
+    """None when the strace does not tell; so is `tid`."""
+    tid: int | None
+    name: str | None
+    """The command's name."""
+    label: str | None
+    """``had to act``, ``woke it``; None for the others."""
+    calls: list[ThreadCallsReport]
+    """The kinds that took the most time."""
+    other_calls: int
+    """How many calls of other kinds there were."""
+    longest_call: str | None
+    longest_ns: int
+    """How much of the interval that call took."""
+    off_syscall_ns: int | None
+    """In no call: running, throttled, frozen or faulting; None when the strace does not tell."""
+    strace: list[str]
+    """The lines that tell most of it."""
+
+
+class LogLineReport(NamedTuple):
+    """One line of a log that is about a flow."""
+
+    where: str
+    """``inbound.log:12``."""
+    ns: int | None
+    """Epoch nanoseconds, by the capture's clock; None when nothing tells the time."""
+    since_syn_ns: int | None
+    error_ns: int | None
+    """How far these may be off; None when nothing tells."""
+    text: str
+    """What it says, without its stamp."""
+    more_lines: int
+    """Lines that belong to it: a stack trace."""

@@ -1,14 +1,17 @@
 """A flow of the report as a value: named tuples that mirror its keys in JSON schema 1, in their order.
 
 Renderers, filters and conditions read these and nothing else. Times are integer nanoseconds; what was not seen is
-None. No measuring, no judging and no text layout lives here.
+None. What straces and logs say of it is in `end_model`. No measuring, no judging and no text layout lives here.
 """
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.spans import START_EVENTS, holds_step
+
+if TYPE_CHECKING:
+    from pcapstall.report.end_model import LogLineReport, ThreadReport
 
 _FAILED_TCP: Final = frozenset(("refused", "filtered", "prohibited", "reset_during_handshake"))
 _FAILED_TLS: Final = frozenset(
@@ -93,59 +96,6 @@ class Evidence(NamedTuple):
     """Lines of strace files, ``client.strace:66``."""
 
 
-class ThreadCallsReport(NamedTuple):
-    """Calls of one kind that a thread made in the interval that stalled."""
-
-    call: str
-    """With what its descriptor means: ``epoll_wait on set 6``."""
-    n: int
-    """How many."""
-    total_ns: int
-    """Inside the interval; so is `longest_ns`."""
-    longest_ns: int
-    strace: list[str]
-    """Lines of the first and the last of them."""
-
-
-class ThreadReport(NamedTuple):
-    """What one thread of the process did in the interval that stalled."""
-
-    pid: int | None
-    """None when the strace does not tell; so is `tid`."""
-    tid: int | None
-    name: str | None
-    """The command's name."""
-    label: str | None
-    """``had to act``, ``woke it``; None for the others."""
-    calls: list[ThreadCallsReport]
-    """The kinds that took the most time."""
-    other_calls: int
-    """How many calls of other kinds there were."""
-    longest_call: str | None
-    longest_ns: int
-    """How much of the interval that call took."""
-    off_syscall_ns: int | None
-    """In no call: running, throttled, frozen or faulting; None when the strace does not tell."""
-    strace: list[str]
-    """The lines that tell most of it."""
-
-
-class LogLineReport(NamedTuple):
-    """One line of a log that is about a flow."""
-
-    where: str
-    """``inbound.log:12``."""
-    ns: int | None
-    """Epoch nanoseconds, by the capture's clock; None when nothing tells the time."""
-    since_syn_ns: int | None
-    error_ns: int | None
-    """How far these may be off; None when nothing tells."""
-    text: str
-    """What it says, without its stamp."""
-    more_lines: int
-    """Lines that belong to it: a stack trace."""
-
-
 class FlowReport(NamedTuple):
     """One TCP connection: what was seen, measured and concluded."""
 
@@ -207,11 +157,11 @@ class FlowReport(NamedTuple):
     evidence: list[Evidence]
     would_settle: str | None
     """What would make the verdict certain; None when it is."""
-    logs: list[LogLineReport] | None = None
+    logs: "list[LogLineReport] | None" = None
     """The lines of logs that are about it, by time; None without logs."""
     more_logs: int = 0
     """How many more there are."""
-    threads: list[ThreadReport] | None = None
+    threads: "list[ThreadReport] | None" = None
     """What each thread of the process at fault did meanwhile, the one that had to act first; None without straces."""
     more_threads: int = 0
     """How many more there are."""

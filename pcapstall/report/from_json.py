@@ -10,17 +10,15 @@ from typing import Any, Final
 
 from pcapstall.core.digits import is_whole_number
 from pcapstall.core.errors import InputError
-from pcapstall.report.end_model import LogReport, ProcessReport, StraceReport
-from pcapstall.report.flow_model import (
-    AlertReport,
-    Counts,
-    EventReport,
-    Evidence,
-    FlowReport,
+from pcapstall.report.end_model import (
     LogLineReport,
+    LogReport,
+    ProcessReport,
+    StraceReport,
     ThreadCallsReport,
     ThreadReport,
 )
+from pcapstall.report.flow_model import AlertReport, Counts, EventReport, Evidence, FlowReport
 from pcapstall.report.model import SCHEMA, CaptureReport, HealthySummary, Report
 from pcapstall.report.names import EVENTS, INTERVALS
 from pcapstall.report.percentiles import Tally

@@ -6,12 +6,15 @@ than the five folders before it, and the report's first lines have those. Plain 
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pcapstall.core.times import format_span
-from pcapstall.report.flow_model import EventReport, Evidence, FlowReport, LogLineReport
+from pcapstall.report.flow_model import EventReport, Evidence, FlowReport
 from pcapstall.report.model import Report
 from pcapstall.report.prose import numbered
+
+if TYPE_CHECKING:
+    from pcapstall.report.end_model import LogLineReport
 
 MOST_LINES: Final = 8
 """Lines of straces that one sentence cites; the others are counted."""
@@ -93,7 +96,7 @@ class Places:
         return f"{event.frame} of {self._captures[event.file]}" if known else str(event.frame)
 
 
-def _log_line(line: LogLineReport) -> str:
+def _log_line(line: "LogLineReport") -> str:
     """``Log, 10.0 s after the SYN: Connection closed error=TLS detection timed out``."""
     when = "at an unknown time"
     if line.since_syn_ns is not None:

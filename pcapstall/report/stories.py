@@ -14,7 +14,6 @@ from pcapstall.report.grid import Grid
 from pcapstall.report.happening import stall_words, what_happened
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.places import Places
-from pcapstall.report.thread_grid import thread_grid, thread_title
 
 
 class Story(NamedTuple):
@@ -54,9 +53,17 @@ def tell(flow: FlowReport, places: Places) -> Story:
         places.told(flow),
         flow.would_settle or "",
         _stages(flow),
-        thread_title(flow),
-        thread_grid(flow, places),
+        *_threads(flow, places),
     )
+
+
+def _threads(flow: FlowReport, places: Places) -> tuple[str, Grid | None]:
+    """What each thread of the process did, and the title of that; only straces tell of any."""
+    if not flow.threads:
+        return "", None
+    from pcapstall.report.thread_grid import thread_grid, thread_title
+
+    return thread_title(flow), thread_grid(flow, places)
 
 
 def place(flow: FlowReport, places: Places) -> str:

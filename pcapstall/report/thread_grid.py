@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from pcapstall.core.times import format_span
-from pcapstall.report.flow_model import FlowReport, ThreadCallsReport, ThreadReport
+from pcapstall.report.end_model import ThreadCallsReport, ThreadReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.grid import ABSENT, BAD, Grid, GridColumn, decimals, milliseconds
 from pcapstall.report.places import Places
 from pcapstall.report.untrusted import printable

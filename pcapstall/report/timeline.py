@@ -6,7 +6,8 @@ Renderers read this and nothing else; it is made in `pipeline.timeline.timeline`
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pcapstall.report.flow_model import FlowReport, LogLineReport
+from pcapstall.report.end_model import LogLineReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.model import Report
 
 

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final, TextIO
 
-from pcapstall.report.end_model import LogReport, StraceReport
-from pcapstall.report.flow_model import Counts, EventReport, FlowReport, LogLineReport, ThreadReport
+from pcapstall.report.end_model import LogLineReport, LogReport, StraceReport, ThreadReport
+from pcapstall.report.flow_model import Counts, EventReport, FlowReport
 from pcapstall.report.model import CaptureReport, Report
 from pcapstall.report.names import EVENTS
 from pcapstall.report.options import RenderOptions

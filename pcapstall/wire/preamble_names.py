@@ -1,14 +1,15 @@
 """What came before TLS on a connection, and whose turn it was: layer inside layer, tunnels and proxies included.
 
-The layers themselves are in `preamble_layers` and `preamble_text`. Asked once a connection at most. Who spoke last,
-and when, is not known here.
+The layers themselves are in `preamble_layers` and `preamble_text`, which are loaded with the first preamble: every
+verdict asks for ports. Asked once a connection at most. Who spoke last, and when, is not known here.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pcapstall.wire.preamble import UNKNOWN
-from pcapstall.wire.preamble_layers import BINARY_LAYERS, Layer
-from pcapstall.wire.preamble_text import asks_for_tls, text_layer
+
+if TYPE_CHECKING:
+    from pcapstall.wire.preamble_layers import Layer
 
 __all__ = [
     "GREETING",
@@ -106,6 +107,8 @@ def tls_due(client: bytes, server: bytes) -> bool:
         if layer.name in _ASK_FOR_TLS:
             return not inner and not (layer.name == "postgresql" and server[layer.server_len - 1 :] == b"N")
         if layer.name not in _TUNNELS:
+            from pcapstall.wire.preamble_text import asks_for_tls
+
             return asks_for_tls(client, server)
         if not inner:
             return _leads_to_https(layer, client, server)
@@ -113,7 +116,7 @@ def tls_due(client: bytes, server: bytes) -> bool:
     return False
 
 
-def _leads_to_https(layer: Layer, client: bytes, server: bytes) -> bool:
+def _leads_to_https(layer: "Layer", client: bytes, server: bytes) -> bool:
     """Whether a tunnel, nothing said in it yet, was asked for to port 443 and not refused."""
     if layer.name == "http_connect":
         refused = server.startswith(b"HTTP/1.") and server[9:10] in {b"3", b"4", b"5"}
@@ -125,8 +128,11 @@ def _leads_to_https(layer: Layer, client: bytes, server: bytes) -> bool:
     return False
 
 
-def layer_of(client: bytes, server: bytes) -> Layer | None:
+def layer_of(client: bytes, server: bytes) -> "Layer | None":
     """What the beginnings of both directions are; None when no protocol is recognised."""
+    from pcapstall.wire.preamble_layers import BINARY_LAYERS
+    from pcapstall.wire.preamble_text import text_layer
+
     for recognise in BINARY_LAYERS:
         layer = recognise(client, server)
         if layer is not None:

@@ -9,7 +9,8 @@ import pytest
 from factories import HOSTILE, flow, report, silent_client, strace
 
 from pcapstall.core.times import SECOND
-from pcapstall.report.flow_model import FlowReport, ThreadCallsReport, ThreadReport
+from pcapstall.report.end_model import ThreadCallsReport, ThreadReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.from_json import read_report
 from pcapstall.report.model import Report
 from pcapstall.report.options import RenderOptions

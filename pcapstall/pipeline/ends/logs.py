@@ -21,8 +21,8 @@ from pcapstall.match.log_writes import clock_by_writes, keys_of
 from pcapstall.match.outline import Outlines
 from pcapstall.pipeline.ends.given import GivenFile, files_of, not_read
 from pcapstall.pipeline.ends.straces import Straces
-from pcapstall.report.end_model import LogReport
-from pcapstall.report.flow_model import FlowReport, LogLineReport
+from pcapstall.report.end_model import LogLineReport, LogReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.untrusted import shorten
 
 EXAMPLE_LEN: Final = 60

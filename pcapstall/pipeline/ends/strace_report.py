@@ -9,8 +9,7 @@ from pcapstall.core.times import format_span
 from pcapstall.diagnose.process.scene import ThreadDoing
 from pcapstall.match.matching import Matching
 from pcapstall.match.offset import nearest
-from pcapstall.report.end_model import ProcessReport, StraceReport
-from pcapstall.report.flow_model import ThreadCallsReport, ThreadReport
+from pcapstall.report.end_model import ProcessReport, StraceReport, ThreadCallsReport, ThreadReport
 from pcapstall.strace.leader import TIME_OF_DAY
 
 ORDER_ONLY: Final = "has no times, so it tells the order of calls and not when they were made (strace -ttt -T does)"

@@ -26,7 +26,8 @@ from pcapstall.pipeline.ends.straces import Straces
 from pcapstall.pipeline.findings import Findings
 from pcapstall.pipeline.timeline.packets import packets_of
 from pcapstall.pipeline.timeline.strace_lines import moments_of_lines
-from pcapstall.report.flow_model import FlowReport, LogLineReport
+from pcapstall.report.end_model import LogLineReport
+from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.places import short_names
 from pcapstall.report.timeline import Timeline, TimelineRow
 from pcapstall.strace.leader import EPOCH
