@@ -17,7 +17,7 @@ from pcapstall.core.frames import file_of
 from pcapstall.flows.flow import FLAG_MISSED_BYTES
 from pcapstall.pipeline.ends.given import GivenFile
 from pcapstall.pipeline.findings import Findings
-from pcapstall.pipeline.follow import Followed, Texts, follow_captures
+from pcapstall.pipeline.follow import Followed, follow_captures
 from pcapstall.pipeline.options import Options
 from pcapstall.pipeline.scan.collect import Collector
 from pcapstall.pipeline.scan.files import Files
@@ -86,7 +86,7 @@ def analyse(
             straces = _open_straces(options.straces)
             logs = _open_logs(options.logs)
         stage("following the flows")
-        followed = follow_captures(captures, options, Texts(straces, logs), stop, progress)
+        followed = follow_captures(captures, options, straces, logs, stop, progress)
         stage("finding the stalls")
         files, findings = followed.files, followed.findings
         captures_read = _capture_reports(files, followed.collector)

@@ -54,20 +54,6 @@ class Followed(NamedTuple):
     """Why one process did what several were to do; empty when that is not so."""
 
 
-class Alone(NamedTuple):
-    """One process has to do it."""
-
-    why: str
-    """Empty when nothing else was asked for, or would pay."""
-
-
-class Texts(NamedTuple):
-    """What is matched with all flows."""
-
-    straces: "Straces | None"
-    logs: "Logs | None"
-
-
 class _Ears(Listener):
     """Hands on what the scan hears."""
 
@@ -89,22 +75,23 @@ class _Ears(Listener):
 def follow_captures(
     paths: Sequence[str],
     options: Options,
-    texts: Texts,
+    straces: "Straces | None",
+    logs: "Logs | None",
     stop: Stop | None = None,
     progress: Callable[[Captures], None] | None = None,
 ) -> Followed:
-    """Follow the flows of ``paths``, as `analysis.analyse` tells."""
-    alone = _why_alone(options, texts)
+    """Follow the flows of ``paths``, as `analysis.analyse` tells; ``straces`` and ``logs`` are matched with them."""
+    alone = _why_alone(options, straces is not None or logs is not None)
     if not alone:
         stop = stop or Stop()
         followed = _where_there_is_room(lambda: _in_parallel(paths, options, stop, progress))
         if isinstance(followed, Followed):
             return followed
-        alone = followed.why
+        alone = followed
     captures = open_captures(list(paths), stop)
     if progress is not None:
         progress(captures)
-    collector, findings = _begin(options, texts)
+    collector, findings = _begin(options, straces, logs)
     table = FlowTable(collector, collector.thresholds.least(), max_flows=options.max_flows)
     try:
         with without_garbage():
@@ -128,45 +115,47 @@ def follow(captures: Captures, table: FlowTable, ears: Listener) -> Scan:
     return scan
 
 
-def _begin(options: Options, texts: Texts) -> tuple[Collector, Findings]:
+def _begin(
+    options: Options, straces: "Straces | None" = None, logs: "Logs | None" = None
+) -> tuple[Collector, Findings]:
     collector = Collector(make_thresholds(options.thresholds_ns), options.all_flows)
     if options.pictures:
         collector.dots = FlowDots()
     # Matched with all flows, so that none is taken for another that was counted and let go.
-    collector.outlined = texts.straces is not None or texts.logs is not None
+    collector.outlined = straces is not None or logs is not None
     return collector, Findings(
         collector,
         options.at,
         options.tls_ports,
         options.all_flows,
-        texts.straces,
-        texts.logs,
+        straces,
+        logs,
         options.straces_later,
     )
 
 
-def _why_alone(options: Options, texts: Texts) -> str:
-    """Why it takes one process, whatever the captures are."""
-    if texts.straces is not None or texts.logs is not None:
+def _why_alone(options: Options, is_matched: bool) -> str:
+    """Why it takes one process, whatever the captures are; empty where it does not."""
+    if is_matched:
         return "straces and logs are matched with all flows by one process"
     return "a picture of all flows is made by one process" if options.pictures else ""
 
 
 def _in_parallel(
     paths: Sequence[str], options: Options, stop: Stop, progress: Callable[[Captures], None] | None
-) -> Followed | Alone:
-    """The same by several processes; why not, where one has to do it."""
+) -> Followed | str:
+    """The same by several processes; why not, where one has to: empty where nothing else was asked for or would pay."""
     if options.engine == DASK:
         return _on_cluster(paths, options, stop)
     if options.jobs == 1:
-        return Alone("")
+        return ""
     names = [name for path in paths for name in given.files_of(path)]
     if not all(map(can_be_read_again, names)):
-        return Alone("a pipe is read by one process")
+        return "a pipe is read by one process"
     total_len = _total_len(names)
     # Where every flow is shown, most of the time goes into the rows, which one process makes.
     if options.jobs == AS_MANY_AS_PAY and (options.all_flows or total_len < PAYS_PACKETS * RECORD_MIN_LEN):
-        return Alone("")
+        return ""
     from pcapstall.pipeline.shares.forked import cores  # a small capture needs none
     from pcapstall.pipeline.shares.workers import why_alone
 
@@ -175,15 +164,15 @@ def _in_parallel(
         alone = why_alone(probe)
         jobs = options.jobs or cores()
         if alone or jobs == 1:
-            return Alone(alone)
+            return alone
         if options.jobs == AS_MANY_AS_PAY and _likely_packets(probe, total_len) < PAYS_PACKETS:
-            return Alone("")
+            return ""
     finally:
         probe.close()
     return _in_shares(probe, paths, options, jobs, stop, progress)
 
 
-def _where_there_is_room(work: Callable[[], Followed | Alone]) -> Followed | Alone:
+def _where_there_is_room(work: Callable[[], Followed | str]) -> Followed | str:
     """What ``work`` comes to; where it lacks memory or descriptors for several processes, one does with less."""
     try:
         return work()
@@ -192,7 +181,7 @@ def _where_there_is_room(work: Callable[[], Followed | Alone]) -> Followed | Alo
         if not lack:
             raise
     gc.collect()  # behind the clause nothing of the shares is held any more but by itself
-    return Alone(f"there was not enough for several ({lack.partition(':')[0]})")
+    return f"there was not enough for several ({lack.partition(':')[0]})"
 
 
 def _total_len(names: Iterable[str]) -> int:
@@ -216,12 +205,12 @@ def _in_shares(
     jobs: int,
     stop: Stop,
     progress: Callable[[Captures], None] | None,
-) -> Followed | Alone:
+) -> Followed | str:
     """The same by several processes; if one has to do it over, why."""
     from pcapstall.pipeline.shares.share import Wanted
     from pcapstall.pipeline.shares.workers import Reading
 
-    collector, findings = _begin(options, Texts(None, None))
+    collector, findings = _begin(options)
     wanted = Wanted(options.thresholds_ns, options.all_flows, options.max_flows, jobs)
     with Reading(paths, probe.sizes(), wanted, stop) as reading:
         captures = reading.captures
@@ -230,7 +219,7 @@ def _in_shares(
         ears = _Ears(findings, None if progress is None else lambda: progress(captures))
         scan, results = reading.run(ears, _load_what_comes_later)
         if why := reading.why_over():
-            return Alone(why)
+            return why
         files = files_of(captures, scan)
     return _put_together(results, files, collector, findings, options)
 
@@ -242,24 +231,24 @@ def _load_what_comes_later() -> None:
     import pcapstall.pipeline.verdicts  # noqa: F401
 
 
-def _on_cluster(paths: Sequence[str], options: Options, stop: Stop) -> Followed | Alone:
+def _on_cluster(paths: Sequence[str], options: Options, stop: Stop) -> Followed | str:
     """The same on a Dask cluster."""
     from pcapstall.pipeline.shares.cluster import follow_on_cluster
     from pcapstall.pipeline.shares.share import Wanted
 
-    collector, findings = _begin(options, Texts(None, None))
+    collector, findings = _begin(options)
     wanted = Wanted(options.thresholds_ns, options.all_flows, options.max_flows, options.jobs)
     told = follow_on_cluster(paths, wanted, options.scheduler, stop)
     files, dns = told[0].files, told[0].dns
     if files is None or dns is None:
-        return Alone("the first share lacks what is known of the files")
+        return "the first share lacks what is known of the files"
     findings.dns = dns
     return _put_together([share.result for share in told], files, collector, findings, options)
 
 
 def _put_together(
     results: "Sequence[ShareResult]", files: Files, collector: Collector, findings: Findings, options: Options
-) -> Followed | Alone:
+) -> Followed | str:
     """All shares as one; why not, where one process would have made something else of it."""
     from pcapstall.pipeline.shares.merge import put_together, why_not
 
@@ -268,4 +257,4 @@ def _put_together(
     counts: dict[int, FileCounts] = {}
     with without_garbage():
         why = why_not(results, options.max_flows, options.all_flows) or put_together(results, collector, counts)
-    return Alone(why) if why else Followed(files._replace(counts=counts), collector, findings, limits, "")
+    return why or Followed(files._replace(counts=counts), collector, findings, limits, "")
