@@ -122,14 +122,16 @@ def test_the_entry_point_imports_next_to_nothing() -> None:
 
 
 NOT_NEEDED = ("pcapstall.capture.decompress", "pcapstall.capture.pcapng", "pcapstall.capture.remote",
-              "pcapstall.capture.sniff", "pcapstall.core.compression", "pcapstall.diagnose.rules",
-              "pcapstall.diagnose.case", "pcapstall.match.matching", "pcapstall.pipeline.select",
-              "pcapstall.pipeline.ends.straces", "pcapstall.pipeline.verdicts", "pcapstall.report.clock_prose",
-              "pcapstall.report.condition_", "pcapstall.report.expression", "pcapstall.report.flow_grid",
-              "pcapstall.report.groups", "pcapstall.report.happening", "pcapstall.report.places",
-              "pcapstall.report.stories", "pcapstall.report.thread_grid", "pcapstall.report.to_html",
+              "pcapstall.capture.sniff", "pcapstall.core.compression", "pcapstall.diagnose.case",
+              "pcapstall.diagnose.rules", "pcapstall.match.matching", "pcapstall.pipeline.ends.logs",
+              "pcapstall.pipeline.ends.straces", "pcapstall.pipeline.select", "pcapstall.pipeline.verdicts",
+              "pcapstall.report.clock_prose", "pcapstall.report.condition_", "pcapstall.report.end_model",
+              "pcapstall.report.expression", "pcapstall.report.flow_grid", "pcapstall.report.flow_model",
+              "pcapstall.report.groups", "pcapstall.report.happening", "pcapstall.report.log_prose",
+              "pcapstall.report.places", "pcapstall.report.stories", "pcapstall.report.strace_prose",
+              "pcapstall.report.thread_grid", "pcapstall.report.to_html", "pcapstall.report.trouble",
               "pcapstall.strace", "pcapstall.wire.preamble_", "bz2", "dataclasses", "dpkt", "glob", "html",
-              "ipaddress", "json", "lzma", "lz4", "pyshark", "select", "shutil", "struct", "tabulate", "tempfile",
+              "ipaddress", "json", "lz4", "lzma", "pyshark", "select", "shutil", "struct", "tabulate", "tempfile",
               "unicodedata", "zlib", "zstandard")  # fmt: skip
 """What only stalls, straces, conditions, filters, patterns, pictures, other formats or kinds of capture take."""
 
@@ -144,6 +146,15 @@ def test_a_capture_in_which_nothing_stalled_is_told_of_by_few_modules() -> None:
     imported = imported_by("-m", "pcapstall", "report", HEALTHY)
     assert "pcapstall.pipeline.follow" in imported
     assert {name for name in imported if name.startswith(NOT_NEEDED)} == set()
+
+
+def test_a_stall_loads_nothing_that_only_straces_logs_and_other_protocols_take() -> None:
+    imported = imported_by("-m", "pcapstall", "report", LOST)
+    assert {"pcapstall.pipeline.verdicts", "pcapstall.report.stories"} <= imported
+    unwanted = ("pcapstall.logs", "pcapstall.match.matching", "pcapstall.report.end_model",
+                "pcapstall.report.thread_grid", "pcapstall.strace", "pcapstall.wire.preamble_layers",
+                "pcapstall.wire.preamble_text")  # fmt: skip
+    assert {name for name in imported if name.startswith(unwanted)} == set()
 
 
 def test_a_program_that_asks_loads_nothing_that_writes() -> None:
