@@ -8,7 +8,7 @@ from itertools import zip_longest
 from types import MappingProxyType
 from typing import Final
 
-from pcapstall.report.untrusted import display_width
+from pcapstall.report.untrusted import display_width, widest
 
 _USUAL: Final = "simple"
 """The style of a table when none is asked for: a gap between columns, a line of dashes below their names."""
@@ -50,9 +50,7 @@ def _usual_lines(headers: Sequence[str], rows: Rows, alignments: Sequence[str], 
     """As tabulate has them, of cells of one or more lines."""
     cells = [[cell.strip().split("\n") for cell in row] for row in rows]
     names = [[header] for header in headers]
-    widths = [
-        max(display_width(line) for cell in column for line in cell) for column in zip(names, *cells, strict=True)
-    ]
+    widths = [widest(line for cell in column for line in cell) for column in zip(names, *cells, strict=True)]
     rights = [alignment == "right" for alignment in alignments]
     yield _GAP.join(map(_padded, headers, widths, rights))
     yield _GAP.join("-" * width for width in widths)
@@ -63,8 +61,10 @@ def _usual_lines(headers: Sequence[str], rows: Rows, alignments: Sequence[str], 
 
 
 def _padded(text: str, width: int, right: bool, color: str | None = None) -> str:
-    room = " " * (width - display_width(text))
-    return room + _painted(text, color) if right else _painted(text, color) + room
+    room = " " * (width - (len(text) if text.isascii() else display_width(text)))
+    if color:
+        text = _painted(text, color)
+    return room + text if right else text + room
 
 
 def _painted(text: str, color: str | None) -> str:

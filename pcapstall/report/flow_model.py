@@ -191,8 +191,10 @@ class FlowReport(NamedTuple):
 
     def holds_clock_step(self, name: str, length_ns: int) -> bool:
         """Whether the interval ``name`` stalled by the capture's clock being set, or holds that step, too."""
+        if self.reason != "clock_step":
+            return False
         stall_ns = self.stalled_ns
-        if self.reason != "clock_step" or self.stalled is None or stall_ns is None:
+        if self.stalled is None or stall_ns is None:
             return False
         return name == self.stalled or holds_step(
             self._start_ns(name), length_ns, self._start_ns(self.stalled), stall_ns

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from pcapstall.core.times import MS, format_ms
-from pcapstall.report.untrusted import ELLIPSIS, display_width, shorten
+from pcapstall.report.untrusted import ELLIPSIS, shorten, widest
 
 ABSENT: Final = "-"
 _NOTHING: Final = (ABSENT, "0.0")
@@ -129,7 +129,7 @@ class Grid:
         return max(candidates, key=lambda index: self.columns[index].keep) if candidates else None
 
     def _width(self, index: int) -> int:
-        return max(display_width(self.columns[index].name), *(display_width(row[index]) for row in self.rows))
+        return widest([self.columns[index].name, *(row[index] for row in self.rows)])
 
     def _least(self, index: int, natural: int) -> int:
         column = self.columns[index]

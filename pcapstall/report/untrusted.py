@@ -4,6 +4,7 @@ Server names, file names and log lines may hold escape sequences, direction over
 file format must escape besides is said by its renderer.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 ELLIPSIS: Final = "…"
@@ -32,6 +33,12 @@ def padded(text: str, width: int, right: bool = False) -> str:
     """``text`` with spaces to ``width`` columns, before it where it belongs to the ``right``."""
     room = " " * (width - display_width(text))
     return room + text if right else text + room
+
+
+def widest(texts: Iterable[str]) -> int:
+    """How many columns the one takes that takes most; there must be one."""
+    texts = list(texts)
+    return max(map(len if "".join(texts).isascii() else display_width, texts))
 
 
 def shorten(text: str, width: int) -> str:
