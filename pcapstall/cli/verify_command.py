@@ -83,7 +83,7 @@ def command(
         raise UsageError(f"-f {wanted}: verify has {', '.join(FORMATS)}")
     silence_s = _patience(timeout)
     paths = _files(captures)
-    destination.check(output, paths)
+    destination.check(output, [*paths, keylog] if keylog is not None else paths)
     _check_folder()
     stages("comparing")
     with _ends_are_heard():

@@ -31,7 +31,9 @@ class Given:
     @property
     def paths(self) -> list[str]:
         """The files, for whoever must not write over one."""
-        return [file.path for file in (*self.straces, *self.logs)]
+        return [name for file in self.straces for name in files_of_strace(file.path)] + [
+            name for file in self.logs for name in files_of(file.path)
+        ]
 
 
 def given_files(straces: Iterable[str], logs: Iterable[str]) -> Given:
@@ -55,6 +57,18 @@ def parse_given(text: str) -> GivenFile:
 def files_of(path: str) -> list[str]:
     """The files that ``path`` stands for; the path itself when there are none, for whoever opens it to say so."""
     return files_named(path) or [path]
+
+
+def files_of_strace(path: str) -> list[str]:
+    """The files of a family, or of a pattern; the path itself when it is neither."""
+    if os.path.exists(path):
+        return [path]
+    import glob  # few have one
+
+    family = [
+        name for name in glob.glob(glob.escape(path) + ".*") if re.fullmatch(r"[0-9]+(\.\w+)?", name[len(path) + 1 :])
+    ]
+    return sorted(family) or files_of(path)
 
 
 def not_read(names: Iterable[str]) -> list[str]:

@@ -4,9 +4,6 @@ After the captures are read each strace is read twice: once to match its sockets
 intervals that stalled. What it means is judged in `diagnose.process`.
 """
 
-import glob
-import os
-import re
 from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
@@ -25,7 +22,7 @@ from pcapstall.match.log_lines import KnownAs
 from pcapstall.match.matching import Match, Matching, match_strace
 from pcapstall.match.offset import Offset
 from pcapstall.match.outline import Outlines
-from pcapstall.pipeline.ends.given import GivenFile, files_of, not_read
+from pcapstall.pipeline.ends.given import GivenFile, files_of_strace, not_read
 from pcapstall.pipeline.ends.strace_report import ORDER_ONLY, strace_report, thread_report
 from pcapstall.report.end_model import StraceReport
 from pcapstall.report.flow_model import FlowReport
@@ -280,13 +277,3 @@ class Straces:
                     return []
                 left.remove(error.path)
         return []
-
-
-def files_of_strace(path: str) -> list[str]:
-    """The files of a family, or of a pattern; the path itself when it is neither."""
-    if os.path.exists(path):
-        return [path]
-    family = [
-        name for name in glob.glob(glob.escape(path) + ".*") if re.fullmatch(r"[0-9]+(\.\w+)?", name[len(path) + 1 :])
-    ]
-    return sorted(family) or files_of(path)

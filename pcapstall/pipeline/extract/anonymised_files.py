@@ -12,8 +12,7 @@ from typing import BinaryIO, Final, NamedTuple
 from pcapstall.anonymise.log_text import LogText
 from pcapstall.anonymise.strace_text import StraceText
 from pcapstall.core.textfile import TextSource
-from pcapstall.pipeline.ends.given import GivenFile, files_of
-from pcapstall.pipeline.ends.straces import files_of_strace
+from pcapstall.pipeline.ends.given import GivenFile, files_of, files_of_strace
 from pcapstall.pipeline.extract.anonymised import Anonymised
 
 STRACE: Final = "strace"
