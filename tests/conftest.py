@@ -6,6 +6,7 @@ PCAPSTALL_HYPOTHESIS=thorough draws many more examples, at random; PCAPSTALL_GOL
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from pcapstall import _build
 ROOT = Path(__file__).parent.parent
 TESTED = Path(pcapstall.__file__).parent.parent
 """The folder that the tested package was imported from: the checkout, or site-packages."""
+
+sys.path.insert(0, str(Path(__file__).parent))  # for what tests of several folders share: `splitting`
 
 # Commands that tests start import the same package, wherever they run.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(TESTED), os.environ.get("PYTHONPATH")]))

@@ -1,21 +1,19 @@
 """Properties of the whole road from bytes to a report, on the captures of the tree and on what can be made of them.
 
-Cut into files, cut short, damaged, or no capture at all: the counts add up, nothing is raised, nothing is made up.
+Cut short, damaged, or no capture at all: the counts add up, nothing is raised, nothing is made up.
 """
 
 import contextlib
 import io
-import struct
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from splitting import pieces, written
 
 from pcapstall.cli.main import main
 from pcapstall.pipeline import Analysis, Options, analyse
@@ -26,51 +24,6 @@ FILES = sorted(path for path in CAPTURES.rglob("capture*.pcap*"))
 SMALL = [path for path in FILES if path.stat().st_size < 16_000]
 PATIENCE_S = 20
 """For an example; they take milliseconds."""
-
-Pieces = tuple[bytes, list[bytes]]
-"""What every part of a capture begins with, and its records."""
-
-
-@cache
-def pieces(path: Path) -> Pieces:
-    data = path.read_bytes()
-    return _pcapng_pieces(data) if path.suffix == ".pcapng" else _pcap_pieces(data)
-
-
-def _pcap_pieces(data: bytes) -> Pieces:
-    order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
-    records: list[bytes] = []
-    at = 24
-    while at < len(data):
-        end = at + 16 + struct.unpack(order + "I", data[at + 8 : at + 12])[0]
-        records.append(data[at:end])
-        at = end
-    return data[:24], records
-
-
-def _pcapng_pieces(data: bytes) -> Pieces:
-    """Little-endian, one section; blocks that are neither of it nor packets are left out."""
-    head, records = b"", []
-    at = 0
-    while at < len(data):
-        kind, size = struct.unpack("<II", data[at : at + 8])
-        block = data[at : at + size]
-        if kind == 6:
-            records.append(block)
-        elif kind in (0x0A0D0D0A, 1):
-            head += block
-        at += size
-    return head, records
-
-
-@contextlib.contextmanager
-def written(*contents: bytes) -> Iterator[list[str]]:
-    """Files with these contents, named in their order."""
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / f"part{number}.pcap" for number in range(len(contents))]
-        for path, content in zip(paths, contents, strict=True):
-            path.write_bytes(content)
-        yield [str(path) for path in paths]
 
 
 def report(paths: Sequence[str]) -> Analysis:
@@ -109,61 +62,6 @@ def test_captures_of_the_tree(path: Path) -> None:
     analysis = report([str(path)])
     assert analysis.unreadable == []
     check(analysis)
-
-
-class TestSplitting:
-    """A capture in several files is the same capture."""
-
-    @staticmethod
-    def renumbered(found: list[dict[str, Any]], first_frames: list[int]) -> list[dict[str, Any]]:
-        """Frames as they count in the whole; a flow's own first frame names no file and is left out.
-
-        A sentence whose frames are in several files is there once for each of them.
-        """
-        for flow in found:
-            del flow["first_frame"]
-            places = [event for event in flow["events"].values() if event is not None] + flow["alerts"]
-            for place in places:
-                place["frame"] += first_frames[place.pop("file")]
-            sentences: dict[str, list[int]] = {}
-            for evidence in flow["evidence"]:
-                frames = sentences.setdefault(evidence["text"], [])
-                frames += [frame + first_frames[evidence["file"]] for frame in evidence["frames"]]
-            flow["evidence"] = [(text, sorted(frames)) for text, frames in sentences.items()]
-        return found
-
-    def compare(self, path: Path, cuts: list[int], order: Sequence[int]) -> None:
-        head, records = pieces(path)
-        bounds = list(zip([0, *cuts], [*cuts, len(records)], strict=True))
-        with written(head + b"".join(records)) as whole:
-            expected = self.renumbered(flows(report(whole)), [0])
-        with written(*(head + b"".join(records[begin:end]) for begin, end in bounds)) as parts:
-            analysis = report([parts[number] for number in order])
-            check(analysis)
-            captures = analysis.report.captures
-            assert [Path(capture.file).name for capture in captures] == [Path(part).name for part in parts]
-            got = self.renumbered(flows(analysis), [begin for begin, _ in bounds])
-        assert got == expected
-
-    @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-    def test_each_capture_in_parts(self, path: Path) -> None:
-        """In halves, and in five parts of which the last is named first."""
-        count = len(pieces(path)[1])
-        for parts in 2, 5:
-            cuts = sorted({count * part // parts for part in range(1, parts)} - {0})
-            self.compare(path, cuts, range(len(cuts) + 1)[::-1])
-
-    @given(st.data())
-    def test_any_files_in_any_order(self, data: st.DataObject) -> None:
-        path = data.draw(st.sampled_from(FILES), "capture")
-        places = st.integers(1, len(pieces(path)[1]) - 1)
-        cuts = sorted(data.draw(st.sets(places, min_size=1, max_size=3), "cuts"))
-        self.compare(path, cuts, data.draw(st.permutations(range(len(cuts) + 1)), "order"))
-
-    @pytest.mark.parametrize("cuts", [[44], [20], [20, 44, 60], [10, 22, 50]])
-    def test_a_ring_of_two_interfaces(self, cuts: list[int]) -> None:
-        """Cut between a SYN and its SYN-ACK, which both come after a batch of later records; and within batches."""
-        self.compare(CAPTURES / "two-interfaces" / "capture.pcapng", cuts, range(len(cuts) + 1)[::-1])
 
 
 class TestTruncation:
