@@ -7,6 +7,7 @@ about one of the two programs, and is never made to fit.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from pcapstall.flows.copies import COPY_WINDOW_NS
 from pcapstall.report.comparison_model import Seen, SeenFlow, Value
 from pcapstall.report.flow_model import EventReport, FlowReport
 
@@ -63,6 +64,22 @@ def _unsigned(value: Value, ours: FlowReport, theirs: SeenFlow) -> bool:
     )
 
 
+def _without_a_stamp(value: Value, ours: FlowReport, theirs: SeenFlow) -> bool:
+    mine, other = value.ours, value.theirs
+    return isinstance(mine, EventReport) and isinstance(other, Seen) and mine.frame == other.frame and other.ns == 0
+
+
+def _another_copy(value: Value, ours: FlowReport, theirs: SeenFlow) -> bool:
+    mine, other = value.ours, value.theirs
+    return (
+        "copies" in ours.flags
+        and isinstance(mine, EventReport)
+        and isinstance(other, Seen)
+        and mine.frame != other.frame
+        and abs(mine.ns - other.ns) <= COPY_WINDOW_NS
+    )
+
+
 def _fin_in_rst(value: Value, ours: FlowReport, theirs: SeenFlow) -> bool:
     side, _, what = value.name.rpartition("_")
     rst = theirs.events.get(f"{side}_rst")
@@ -106,6 +123,18 @@ KNOWN: Final = {
             "The pcapng time stamp has its top bit set: tshark reads a year beyond 2262, pcapstall the negative number "
             "that it also is; differences between such stamps are the same.",
             _unsigned,
+        ),
+        Known(
+            "no_stamp",
+            "The packet has no time stamp (a Simple Packet Block of pcapng): tshark shows none, for pcapstall it is "
+            "that of the packet before.",
+            _without_a_stamp,
+        ),
+        Known(
+            "copies",
+            "The packet was captured more than once on its way: tshark's first copy counts there, for pcapstall the "
+            "one nearest the client.",
+            _another_copy,
         ),
         Known(
             "fin_in_rst",

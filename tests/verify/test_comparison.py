@@ -91,6 +91,23 @@ def test_a_stamp_beyond_64_bits(ours: FlowReport, theirs: SeenFlow) -> None:
     assert kinds(compare_flow(ours, with_event(theirs, "syn", Seen(1, (1 << 64) - 5)))) == {"syn": None}
 
 
+def test_another_copy_of_a_packet(ours: FlowReport, theirs: SeenFlow) -> None:
+    event = ours.events["syn_ack"]
+    assert event is not None
+    copied = ours._replace(flags=[*ours.flags, "copies"])
+    near, far = Seen(event.frame - 1, event.ns - 200_000), Seen(event.frame - 1, event.ns - 60_000_000)
+    assert kinds(compare_flow(copied, with_event(theirs, "syn_ack", near))) == {"syn_ack": "copies"}
+    assert kinds(compare_flow(copied, with_event(theirs, "syn_ack", far))) == {"syn_ack": None}
+    assert kinds(compare_flow(ours, with_event(theirs, "syn_ack", near))) == {"syn_ack": None}
+
+
+def test_a_packet_without_a_stamp(ours: FlowReport, theirs: SeenFlow) -> None:
+    event = ours.events["syn"]
+    assert event is not None
+    assert kinds(compare_flow(ours, with_event(theirs, "syn", Seen(event.frame, 0)))) == {"syn": "no_stamp"}
+    assert kinds(compare_flow(ours, with_event(theirs, "syn", Seen(9, 0)))) == {"syn": None}
+
+
 @pytest.mark.parametrize("kind", [known_differences.ICMP_QUOTE, known_differences.DAMAGED_HEADER])
 def test_streams_that_tshark_split(kind: str, ours: FlowReport, theirs: SeenFlow) -> None:
     assert kinds(compare_flow(ours, theirs._replace(streams=(0, 4), strays={kind: 3}))) == {"streams": kind}

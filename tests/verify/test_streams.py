@@ -165,3 +165,13 @@ def test_what_has_to_be_asked_for_later() -> None:
 )
 def test_stamps(text: str, ns: int) -> None:
     assert epoch_ns(text) == ns
+
+
+def test_the_ack_is_looked_for_where_syn_acks_differ() -> None:
+    """tshark counts from the latest SYN-ACK then, and its filter finds another segment first, or none."""
+    begun = [sent(1, A, SYN, 10), sent(2, B, SYN_ACK, 90, 11), sent(3, B, SYN_ACK, 700, 11)]
+    streams = collect(*begun, sent(5, A, ACK, 11, 91))
+    assert streams.unacknowledged() == [0]
+    streams.add_late(sent(4, A, ACK, 11, 91))
+    assert frames(streams.flows()[0])["ack"] == 4
+    assert collect(*begun[:2], sent(5, A, ACK, 11, 91)).unacknowledged() == []

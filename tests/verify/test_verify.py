@@ -4,6 +4,7 @@ import json
 import os
 import re
 import ssl
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,17 @@ def test_a_link_type_that_only_tshark_reads(tmp_path: Path, capsys: pytest.Captu
         "ch_fin": "2000.0",
         "sni": "example.org",
     }
+
+
+def test_packets_without_stamps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Simple Packet Blocks, as a small device writes them."""
+    section = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    interface = struct.pack("<IIHHII", 1, 20, 101, 0, 0, 20)
+    blocks = [struct.pack("<III", 3, 16 + len(packet), len(packet)) + packet for _, packet in handshake()]
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(section + interface + b"".join(block + block[4:8] for block in blocks))
+    code, out, _ = verify(capsys, str(path))
+    assert (code, "1 flow, 4 values, no difference" in out) == (0, True)
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])

@@ -112,10 +112,11 @@ def read_packet(packet: Any, fragments: Fragments) -> TsharkSegment | TsharkStra
 
 
 def packet_ns(packet: Any) -> int:
-    """When it was captured, in nanoseconds since the epoch."""
+    """When it was captured, in nanoseconds since the epoch; 0 when the file does not say (a Simple Packet Block)."""
     # pyshark's sniff_timestamp is a field whose seconds tshark prints in 32 bits, and its frame_info may be a comment.
     general = next(layer for layer in (packet.frame_info, *packet.layers) if layer.layer_name == "frame")
-    return epoch_ns(_first(general, "frame.time_epoch").show)
+    stamps = all_fields(general, "frame.time_epoch")
+    return epoch_ns(stamps[0].show) if stamps else 0
 
 
 def epoch_ns(text: str) -> int:

@@ -102,10 +102,15 @@ class Streams:
 
 
 def _lacks_ack(segments: list[TsharkSegment]) -> bool:
-    """Whether the ACK of the handshake may not have been handed over: none is there, or one that says more."""
+    """Whether the ACK of the handshake may not have been handed over: none is there, or one that says more.
+
+    A SYN-ACK of another number moves the relative numbers that tshark's filter goes by.
+    """
     syn_acks = [segment for segment in segments if segment.flags & (SYN | ACK) == SYN | ACK]
     if not syn_acks:
         return False
+    if any(segment.seq != syn_acks[0].seq for segment in syn_acks):
+        return True
     client, _ = _client(segments)
     ack = _tcp_events(segments, client).get("ack")
     found = next((segment for segment in segments if ack is not None and segment.frame == ack.frame), None)
