@@ -101,13 +101,17 @@ class OrdinaryLengths:
         closed[CH_CLOSE].absorb_column(_Lifetimes(self._ch_closes, pieces, _CH_CLOSE_AT))
 
 
-class _Steps(Column):
-    """The lengths of four bytes at ``at`` in each row."""
+class _InRows(Column):
+    """Lengths at ``at`` in each row."""
 
     def __init__(self, count: i64, pieces: list[bytes], at: i64) -> None:
         super().__init__(count)
         self._pieces: list[bytes] = pieces
         self._at: i64 = at
+
+
+class _Steps(_InRows):
+    """Those of four bytes, which every row has."""
 
     def write(self, values: vec[i64], start: i64) -> None:
         """Put them at ``values[start]`` and behind it."""
@@ -120,13 +124,8 @@ class _Steps(Column):
                 at += _ROW_LEN
 
 
-class _Lifetimes(Column):
-    """The lengths of eight bytes at ``at`` in each row that has one."""
-
-    def __init__(self, count: i64, pieces: list[bytes], at: i64) -> None:
-        super().__init__(count)
-        self._pieces: list[bytes] = pieces
-        self._at: i64 = at
+class _Lifetimes(_InRows):
+    """Those of eight bytes, in the rows that have one."""
 
     def write(self, values: vec[i64], start: i64) -> None:
         """Put them at ``values[start]`` and behind it."""
