@@ -99,11 +99,26 @@ def page_grid(flows: Sequence[FlowReport]) -> Grid:
         digits = _digits_of_stalls(flows)
         lengths = [_length_of_stall(flow, digits) if flow.stalled else ABSENT for flow in flows]
         at = [column.name for column in grid.columns].index("stalled") + 1
-        column = GridColumn("length", "how long the step that stalled took", right=True)
+        told = _told_by_length(flows)
+        legend = "; ".join(["how long the step that stalled took", *(f"{name}: {LEGENDS[name]}" for name in told)])
+        column = GridColumn("length", legend, right=True)
         rows = [[*row[:at], length, *row[at:]] for row, length in zip(grid.rows, lengths, strict=True)]
         marks = {(row, "length"): BAD for row, flow in enumerate(flows) if flow.stalled}
         grid = Grid([*grid.columns[:at], column, *grid.columns[at:]], rows, {**grid.marks, **marks}, remark=grid.remark)
+        grid = grid.without(told)
     return grid.with_after(_ANSWERS, "server")
+
+
+def _told_by_length(flows: Sequence[FlowReport]) -> list[str]:
+    """The steps that only flows which stalled in them have: their columns would repeat the lengths of the stalls."""
+    stalls = [name for name in INTERVALS if any(flow.stalled == name for flow in flows)]
+    return [name for name in stalls if all(flow.stalled == name for flow in flows if _reached(flow, name) is not None)]
+
+
+def _reached(flow: FlowReport, name: str) -> int | None:
+    """The length of an interval, closed or open."""
+    closed = _closed(flow, name)
+    return flow.open_ns.get(name) if closed is None else closed
 
 
 def _digits_of_stalls(flows: Sequence[FlowReport]) -> int:

@@ -77,6 +77,10 @@ class Grid:
         ]
         return self._only(kept, self.left_out)
 
+    def without(self, names: Sequence[str]) -> "Grid":
+        """The grid without the columns called ``names``."""
+        return self._only([at for at, each in enumerate(self.columns) if each.name not in names], self.left_out)
+
     def fitted(self, width: int | None, overhead: Callable[[int], int]) -> "Grid":
         """The grid made to fit ``width``; ``overhead`` is what a table of so many columns takes besides its cells.
 

@@ -104,6 +104,19 @@ def test_the_busiest_servers_have_lines() -> None:
     assert sum("flows" in line and ":443" in line for line in lines) == 6
 
 
+def test_servers_without_a_line_are_counted() -> None:
+    def meaning(spread: Spread) -> str:
+        return next(line for line in texts(read(ecdf.draw([spread]))) if line.startswith("Each step by server"))
+
+    assert "busiest" not in meaning(spread_of(30, servers=3))
+    assert "the 6 busiest of 24 servers: the share of the flows" in meaning(spread_of(240, servers=24))
+    seldom = spread_of(30, servers=3)
+    seldom.add(T0, "10.0.0.99:443", {"ack_ch": MS})
+    assert "the 3 busiest of 4 servers: " in meaning(seldom)
+    scan = spread_of(4 * SERVERS_MAX, servers=SERVERS_MAX + 1)
+    assert f"the 6 busiest of more than {SERVERS_MAX} servers: " in meaning(scan)
+
+
 def test_a_scan_of_a_network_does_not_fill_the_memory() -> None:
     spread = spread_of(SERVERS_MAX + 500, servers=SERVERS_MAX + 500)
     assert len(spread.servers) == SERVERS_MAX

@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from factories import capture, clean, healthy, hostile, refused, report, silent_client, strace, ticket
+from factories import capture, clean, healthy, hostile, refused, report, silent_client, slow_server, strace, ticket
 
 from pcapstall.report.options import RenderOptions
 from pcapstall.report.to_html import PICTURED, render
@@ -144,6 +144,19 @@ def test_a_window_of_1300_pixels_shows_the_length_of_the_stall_before_the_pictur
     assert heads[:6] == ["#", "client", "server", "stalled", "length", "cause"]
     assert '<td class="right bad">52091.2</td>' in page
     assert page.index("<table") < page.index("<figure")
+
+
+def heads_of(page):
+    return re.findall(r"<th[^>]*>(\w+|#)</th>", page[: page.index("</thead>")])
+
+
+def test_a_step_that_the_length_of_the_stall_tells_has_no_column_of_its_own():
+    heads = heads_of(rendered(report([silent_client()])))
+    assert "ack_ch" not in heads
+    assert "length: how long the step that stalled took; ack_ch: TCP handshake to ClientHello" in rendered(
+        report([silent_client()])
+    )
+    assert "ack_ch" in heads_of(rendered(report([silent_client(), slow_server()]))), "the other flow has one, too"
 
 
 def test_without_a_stall_there_is_no_length():

@@ -14,7 +14,7 @@ from pcapstall.report.flow_grid import LEGENDS
 from pcapstall.report.pictures import svg
 from pcapstall.report.pictures.log_scale import LogScale
 from pcapstall.report.pictures.palette import SERIES
-from pcapstall.report.pictures.spread import Spread, busiest, lengths_of, steps_of, unended_of
+from pcapstall.report.pictures.spread import Spread, busiest, lengths_of, server_count, steps_of, unended_of
 
 WIDTH: Final = 960.0
 SERVERS: Final = len(SERIES)
@@ -59,9 +59,9 @@ def draw(spreads: Sequence[Spread]) -> svg.Picture | None:
         return None
     rows = (len(servers) + 1) // 2
     top = 34.0 + 18 * rows
-    parts = [
-        svg.text(10, 20, "Each step by server", "title", _MEANING),
-    ]
+    known, is_all = server_count(spreads)
+    meaning = _MEANING if len(servers) == known else f"{_which(len(servers), known, is_all)}: {_MEANING}"
+    parts = [svg.text(10, 20, "Each step by server", "title", meaning)]
     for at, server in enumerate(servers):
         x, y = 16 + _WIDE * (at % 2), 38.0 + 18 * (at // 2)
         parts.append(svg.path(f"M{svg.number(x)} {svg.number(y)}h34", f"step s{at}"))
@@ -72,8 +72,15 @@ def draw(spreads: Sequence[Spread]) -> svg.Picture | None:
         x, y = _WIDE * (at % 2), top + _HIGH * (at // 2)
         body = "".join(_panel(step, lines, servers))
         parts.append(f'<g transform="translate({svg.number(x)} {svg.number(y)})">{body}</g>')
-    label = f"Distributions of {', '.join(step for step, _ in panels)} by server. " + _medians(panels)
+    by = "server" if len(servers) == known else f"server, {_which(len(servers), known, is_all)}"
+    label = f"Distributions of {', '.join(step for step, _ in panels)} by {by}. " + _medians(panels)
     return svg.Picture(WIDTH, top + _HIGH * ((len(panels) + 1) // 2), label, parts)
+
+
+def _which(shown: int, known: int, is_all: bool) -> str:
+    """Which servers are shown, where there are more: the busiest, none with fewer than `FEWEST` flows."""
+    of = f"{known} servers" if is_all else f"more than {known} servers"
+    return f"the busiest of {of}" if shown == 1 else f"the {shown} busiest of {of}"
 
 
 def _line(spreads: Sequence[Spread], server: str, step: str) -> _Line:

@@ -107,6 +107,12 @@ def busiest(spreads: Sequence[Spread], most: int) -> dict[str, int]:
     return {server: counts[server] for server in found}
 
 
+def server_count(spreads: Sequence[Spread]) -> tuple[int, bool]:
+    """How many servers ``spreads`` know, and whether that is all of them."""
+    known = {server for spread in spreads for server in spread.servers}
+    return len(known), all(len(spread.servers) < SERVERS_MAX for spread in spreads)
+
+
 def _begun(spreads: Sequence[Spread], server: str, step: str) -> int:
     told = [spread for spread in spreads if server in spread.servers]
     return sum(len(spread.servers[server][step]) + len(spread.unended.get(server, {}).get(step, ())) for spread in told)
