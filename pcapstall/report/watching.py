@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from pcapstall.core.counts import several
 from pcapstall.core.times import format_span, format_utc
-from pcapstall.diagnose.verdict import cause_words
+from pcapstall.diagnose.verdict import UNKNOWN, cause_words
 from pcapstall.report.flow_grid import CLOCK_SET
 from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.happening import what_happened
@@ -101,7 +101,8 @@ def _told_text(told: Told) -> str:
 def _sentence(told: Told) -> str:
     flow = told.flow
     if flow.verdict is not None and flow.cause is not None:
-        return f"{_small(flow.verdict)} ({cause_words(flow.cause)}, {flow.confidence} confidence)"
+        sure = "" if flow.cause == UNKNOWN else f", {flow.confidence} confidence"
+        return f"{_small(flow.verdict)} ({cause_words(flow.cause)}{sure})"
     if told.event == "ended" and flow.stalled_ns is None:
         return "how its stall ended cannot be told from what was captured"
     return what_happened(flow._replace(client="the client", server="the server"))
@@ -119,7 +120,7 @@ def _standing_text(told: Standing) -> str:
         client, server, ns = told.longest_now
         now += f" (the longest for {format_span(ns)}: {client} -> {server})"
     facts += [now, f"{told.stalled} stalled and {told.failed} failed so far", several(told.packets, "packet")]
-    facts.append("losses not told by the capture" if told.dropped is None else f"{told.dropped} dropped")
+    facts.append("drops not counted in the capture" if told.dropped is None else f"{told.dropped} dropped")
     if told.closed_early:
         facts.append(f"{several(told.closed_early, 'flow')} closed early (--max-flows)")
     if told.left_unread:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from capture_support import epb, idb, option, shb
-from watch_support import MS, ROOT, START_NS, Listening, flow
+from watch_support import MS, ROOT, SECOND, START_NS, Listening, capture, flow
 
 from pcapstall.pipeline import Analysis, Options, analyse
 from pcapstall.report.flow_model import FlowReport
 from pcapstall.report.thresholds import parse_thresholds, threshold_ns
-from pcapstall.report.watching import line_of
+from pcapstall.report.watching import Standing, line_of
 
 FILES = sorted((ROOT / "captures").rglob("capture*.pcap*"))
 THRESHOLDS = parse_thresholds(())
@@ -102,6 +102,22 @@ def test_the_story_of_one_flow() -> None:
         "summary",
         "end",
     ]
+
+
+def test_a_summary_counts_what_came_before_it_and_nothing_else(tmp_path: Path) -> None:
+    """Flows a little apart, so that each packet which lets a summary be told is the first of a flow of its own."""
+    starts = [START_NS, *(START_NS + second * SECOND + 7 * MS for second in (1, 2, 3))]
+    flows = [flow(number, start) for number, start in enumerate(starts)]
+    path = tmp_path / "apart.pcap"
+    path.write_bytes(capture(*flows))
+    heard = Listening(every_ns=SECOND)
+    heard.watch(str(path))
+    stands = [line for line in heard.lines if isinstance(line, Standing)]
+    assert [(stand.event, stand.flows_opened, stand.packets) for stand in stands] == [
+        *(("summary", count, sum(map(len, flows[:count]))) for count in range(1, len(stands))),
+        ("end", len(flows), sum(map(len, flows))),
+    ]
+    assert len(stands) > 2
 
 
 def test_interfaces_in_batches_are_no_stall(tmp_path: Path) -> None:

@@ -113,6 +113,8 @@ class _Watcher(Listener):
         """What may still come that is so much older than what has come."""
         self.due_ns = 0
         self._collected_s = time.monotonic()
+        self._at_hand = 0
+        """Packets that were read, and are followed only after what is told now."""
 
     def run(self, cursor: Captures) -> None:
         """Read to the end, or until it is stopped."""
@@ -143,7 +145,11 @@ class _Watcher(Listener):
             self._ahead_ns = now_ns
             self.due_ns = 0
             return
-        self._advance(max(now_ns, self._now_ns))
+        self._at_hand = 1
+        try:
+            self._advance(max(now_ns, self._now_ns))
+        finally:
+            self._at_hand = 0
 
     def progress(self, now_ns: int) -> None:
         """Many records were read; their clock may have been set back."""
@@ -183,7 +189,7 @@ class _Watcher(Listener):
             longest_now=self._longest(),
             stalled=flows.flows_stalled,
             failed=flows.flows_failed,
-            packets=sum(info.packets for info in infos),
+            packets=sum(info.packets for info in infos) - self._at_hand,
             dropped=sum(dropped) if dropped else None,
             closed_early=limits.closed_early,
             left_unread=limits.left_unread,
@@ -210,7 +216,8 @@ class _Watcher(Listener):
         self._now_ns = now_ns
         self._verdicts.pass_time(now_ns)
         self._flows.look(now_ns)
-        if sweep or not 0 <= now_ns - self._swept_ns < self.sweep_ns:
+        is_summary_due = bool(self._every_ns) and now_ns >= self._next_standing_ns
+        if sweep or is_summary_due or not 0 <= now_ns - self._swept_ns < self.sweep_ns:
             self._swept_ns = now_ns
             self._table.expire(now_ns)
             self._flows.sweep(now_ns)
@@ -220,7 +227,7 @@ class _Watcher(Listener):
             if not self._behind_ns and self.cursor is not None and self.cursor.have_several_interfaces():
                 # dumpcap writes what it has of one interface, then what it has of the next.
                 self._behind_ns = BATCH_NS
-        if self._every_ns and now_ns >= self._next_standing_ns:
+        if is_summary_due:
             if self._next_standing_ns:
                 self._tell(self.stand("summary"))
             self._next_standing_ns = now_ns - now_ns % self._every_ns + self._every_ns
