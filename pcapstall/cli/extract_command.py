@@ -53,7 +53,7 @@ FORMATS: Final = ("pcap", "pcapng")
     click.option(
         "--anonymize",
         is_flag=True,
-        help="Give addresses, names and everything that is said other names, so that only the times are told.",
+        help="Replace addresses, names and contents: what is left are times, lengths and the protocol.",
     ),
     click.option(
         "--key",

@@ -83,7 +83,7 @@ slow_option: Final = click.option(
     multiple=True,
     metavar="[INTERVAL=]TIME",
     shell_complete=completed_by("slow"),
-    help="Call an interval stalled from TIME on: 500ms, ch_ack=200ms. [default: 1s, ch_ack=500ms]",
+    help="Call an interval stalled from TIME on: 500ms, ch_ack=200ms. May be repeated. [default: 1s, ch_ack=500ms]",
 )
 filter_option: Final = click.option(
     "--filter",
@@ -97,7 +97,8 @@ fail_if_option: Final = click.option(
     multiple=True,
     metavar="CONDITION",
     shell_complete=completed_by("conditions"),
-    help='Exit with 1 if CONDITION holds: stalled, failed, "ack_ch.p99 > 1s", "count(tls_outcome = alert) > 0".',
+    help='Exit with 1 if CONDITION holds: stalled, failed, "ack_ch.p99 > 1s", "count(tls_outcome = alert) > 0". May be'
+    " repeated.",
 )
 at_option: Final = click.option(
     "--at", type=click.Choice(["client", "server"]), help="Where the capture was taken, if pcapstall cannot tell."
@@ -108,7 +109,7 @@ tls_option: Final = click.option(
     type=port,
     multiple=True,
     metavar="PORT",
-    help="This server port speaks TLS, though no ClientHello to it was seen.",
+    help="This server port speaks TLS, though no ClientHello to it was seen. May be repeated.",
 )
 max_flows_option: Final = click.option(
     "--max-flows",

@@ -37,7 +37,7 @@ from pcapstall.report.watching import FORMATS, Standing, Told, line_of
     click.option(
         "--every",
         metavar="TIME",
-        help="Also say how things stand every TIME (60s): flows open, stalled and failed, packets, losses.",
+        help="Also say how things stand every TIME (60s): flows open, stalled and failed, packets, drops.",
     ),
     options.filter_option,
     *options.reading_options,

@@ -38,6 +38,7 @@ from pcapstall.wire.tls_reader import NEVER
 from pcapstall.wire.unread import Unread
 
 NO_LOSS: Final = "a capture that lacks no packets"
+TOO_LONG: Final = "nothing: of a handshake of so many packets some in the middle are not looked at"
 STEADY_CLOCK: Final = "a capture whose clock did not step"
 
 
@@ -277,7 +278,7 @@ class Case:
         if self.stalled is not None and not self.history.segs:
             found.append((MEDIUM, "a capture that holds the beginning of this connection"))
         if self.flow.flags & FLAG_NOTES_CUT:
-            found.append((MEDIUM, "a capture of this connection alone"))
+            found.append((MEDIUM, TOO_LONG if self.history.is_long else "a capture of this connection alone"))
         if self.outcome.one_sided:
             found.append((LOW, "a capture of both directions"))
         return found

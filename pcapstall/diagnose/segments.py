@@ -114,6 +114,8 @@ class History:
         server = flow.server()
         self.is_cut: bool = flow.flags & FLAG_NOTES_CUT != 0
         """Whether some in the middle were not noted: there were too many."""
+        self.is_long: bool = self.is_cut and flow.note_count >= NOTES_MAX
+        """Whether that was for its own length, and not for how many other flows there were."""
         self.gaps: list[tuple[int, int]] = []
         """The times between which segments may not have been noted, by the capture's clock."""
         if self.is_cut:

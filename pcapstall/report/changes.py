@@ -4,6 +4,7 @@ A connection of one time is none of another, so flows are never matched: stalls 
 name asked for, or else the server), in which interval, and whose time it was.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -47,6 +48,9 @@ class StallChange(NamedTuple):
     """How many flows."""
     longest_before_ns: int | None
     longest_after_ns: int | None
+    flows_before: int
+    """How many flows there were in that place, stalled or not; so is `flows_after`."""
+    flows_after: int
 
     @property
     def kind(self) -> str:
@@ -91,11 +95,14 @@ class Side:
         self.thresholds_ns: dict[str, int] = {}
         self.tally = Tally()
         self.stalls: list[Stall] = []
+        self.places: Counter[tuple[str | None, str]] = Counter()
+        """How many flows by SNI and server."""
         self._names: dict[str, set[str]] = {}
 
     def add(self, flow: FlowReport) -> None:
         """Count a flow."""
         self.tally.add(flow)
+        self.places[flow.sni, flow.server] += 1
         if flow.sni is not None:
             self._names.setdefault(flow.server, set()).add(flow.sni)
         if flow.stalled is not None:
@@ -156,10 +163,18 @@ def _stall_changes(before: Side, after: Side) -> list[StallChange]:
     counted: dict[Key, tuple[list[int], list[int]]] = {}
     for at, side in enumerate((before, after)):
         for stall in side.stalls:
-            lengths = counted.setdefault((places.of(stall), stall.interval, stall.cause), ([], []))
+            lengths = counted.setdefault((places.of(stall.sni, stall.server), stall.interval, stall.cause), ([], []))
             lengths[at].append(stall.length_ns)
+    flows = [places.counts(side) for side in (before, after)]
     changes = [
-        StallChange(*key, len(one), len(other), max(one, default=None), max(other, default=None))
+        StallChange(
+            *key,
+            len(one),
+            len(other),
+            max(one, default=None),
+            max(other, default=None),
+            *(found[key[0]] for found in flows),
+        )
         for key, (one, other) in counted.items()
     ]
     return sorted(changes, key=_rank)
@@ -172,13 +187,20 @@ def _rank(stall: StallChange) -> tuple[int, int, int, str, str, str]:
 
 
 class _Places:
-    """Names the place of a stall: its SNI; without one the only name that anybody asked for at its server."""
+    """Names the place of a flow: its SNI; without one the only name that anybody asked for at its server."""
 
     def __init__(self, sides: Iterable[Side]) -> None:
         self._sides = tuple(sides)
 
-    def of(self, stall: Stall) -> str:
-        if stall.sni is not None:
-            return stall.sni
-        names = set[str]().union(*(side.names_of(stall.server) for side in self._sides))
-        return names.pop() if len(names) == 1 else stall.server
+    def of(self, sni: str | None, server: str) -> str:
+        if sni is not None:
+            return sni
+        names = set[str]().union(*(side.names_of(server) for side in self._sides))
+        return names.pop() if len(names) == 1 else server
+
+    def counts(self, side: Side) -> Counter[str]:
+        """How many flows of ``side`` each place has."""
+        found: Counter[str] = Counter()
+        for (sni, server), count in side.places.items():
+            found[self.of(sni, server)] += count
+        return found

@@ -184,7 +184,9 @@ def time_covered(captures: Sequence[CaptureReport]) -> str:
     if not first or not last:
         return ""
     was_set = " by a clock that was set" if any("clock_steps" in capture.trust for capture in captures) else ""
-    return f"{format_span(max(last) - min(first))} from {format_utc(min(first))}{was_set}"
+    length_ns = max(last) - min(first)
+    when = f"{format_span(length_ns)} from" if length_ns else "all at"
+    return f"{when} {format_utc(min(first))}{was_set}"
 
 
 def doubts(report: Report) -> list[str]:

@@ -17,7 +17,7 @@ from pcapstall.report.markup import Markup, grid_lines
 from pcapstall.report.model import SCHEMA, IntervalSummary
 from pcapstall.report.names import INTERVALS
 from pcapstall.report.options import RenderOptions
-from pcapstall.report.percentiles import RANKS, outcome_counts, ranks_of
+from pcapstall.report.percentiles import FEW, RANKS, outcome_counts, ranks_of
 from pcapstall.report.render import parse_page_format
 from pcapstall.report.to_csv import cell as csv_cell
 
@@ -70,16 +70,17 @@ def groups(rows: Sequence[SummaryRow], by: str) -> Grid:
 
 def spreads(rows: Sequence[SummaryRow], by: str) -> Grid:
     """The percentiles of each interval of each group, a row each, and how many of it were not seen to end."""
+    found = [(row, name) for row in rows for name in INTERVALS if _says_something(row, name)]
+    closed = [row.intervals.get(name) for row, name in found]
+    ranks = [of for of in RANKS if any(_rank(spread, of) is not None for spread in closed)]
     columns = [
         GridColumn(by, shrinks_to=21, code=True),
         GridColumn("interval"),
         GridColumn("n", right=True),
-        *(GridColumn(name, right=True, keep=_SPREAD_KEEP[name]) for name in RANKS),
+        *(GridColumn(name, right=True, keep=_SPREAD_KEEP[name]) for name in ranks),
         GridColumn(_OPEN, "those that were not seen to end", right=True, keep=1),
         GridColumn("open max", right=True, keep=3),
     ]
-    found = [(row, name) for row in rows for name in INTERVALS if _says_something(row, name)]
-    closed = [row.intervals.get(name) for row, name in found]
     opened = [row.open.get(name) for row, name in found]
     # One number of decimals for all of them: a p99 with fewer than the longest would be rounded above it.
     digits = decimals([ns for spread in closed for of in RANKS if (ns := _rank(spread, of)) is not None])
@@ -89,7 +90,7 @@ def spreads(rows: Sequence[SummaryRow], by: str) -> Grid:
             _key(row),
             name,
             str(spread.n if spread else 0),
-            *(milliseconds(_rank(spread, of), digits) for of in RANKS),
+            *(milliseconds(_rank(spread, of), digits) for of in ranks),
             str(unended.n) if unended else ABSENT,
             milliseconds(unended.max if unended else None, open_digits, unended is not None),
         ]
@@ -128,10 +129,21 @@ def _unit(rows: Sequence[SummaryRow], shown: Grid) -> str:
     """What the numbers of ``shown``, the percentiles of ``rows``, mean."""
     names = [name for name in INTERVALS if any(_says_something(row, name) for row in rows)]
     counted = f"; {_OPEN} counts the others." if any(column.name == _OPEN for column in shown.columns) else "."
-    said = f"Times in ms, nearest-rank percentiles of intervals seen to end{counted}"
+    said = f"Times in ms, nearest-rank percentiles of intervals seen to end{_too_few(rows, shown)}{counted}"
     if names:
         said = f"{said} {'; '.join(f'{name}: {LEGENDS[name]}' for name in names)}."
     return f"{said} {left_out}" if (left_out := _untrusted(rows)) else said
+
+
+def _too_few(rows: Sequence[SummaryRow], shown: Grid) -> str:
+    """Why a percentile of ``shown`` is absent; empty where none is."""
+    columns = {column.name for column in shown.columns}
+    counts = [spread.n for row in rows for name, spread in row.intervals.items() if _says_something(row, name)]
+    fewest = min(counts, default=FEW)
+    needs = ["p50 needs 2"] if "p50" in columns and fewest < 2 else []
+    if high := [of for of in ("p90", "p99") if of in columns and fewest < FEW]:
+        needs.append(f"{' and '.join(high)} {'needs' if len(high) == 1 else 'need'} {FEW}")
+    return f" (- for too few flows: {', '.join(needs)})" if needs else ""
 
 
 def _untrusted(rows: Sequence[SummaryRow]) -> str:

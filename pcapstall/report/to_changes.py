@@ -41,7 +41,10 @@ def render_changes(changes: Changes, out: TextIO, wanted: str, options: RenderOp
 def headline(changes: Changes) -> str:
     """The answer in a sentence or two."""
     new, gone = changes.of_kind(NEW), changes.of_kind(GONE)
-    said = f"{several(len(new), 'new stall') if new else 'No new stall'}, {len(gone) or 'none'} gone"
+    said = (
+        f"{several(len(new), 'new stall') if new else 'No new stall'}{_unseen([s.flows_before for s in new], 'before')}"
+    )
+    said += f", {len(gone) or 'none'} gone{_unseen([s.flows_after for s in gone], 'after')}"
     if new:
         said += f"; new: {_stall_words(new[0], new[0].after, new[0].longest_after_ns)}"
     if gone:
@@ -51,6 +54,16 @@ def headline(changes: Changes) -> str:
         f"{said}. {before.stalled} of {several(before.flows, 'flow')} stalled before, "
         f"{after.stalled} of {after.flows} after; {before.failed} failed before, {after.failed} after."
     )
+
+
+def _unseen(flows: Sequence[int], when: str) -> str:
+    """Of how many stalls the other side says nothing: no connection was made there."""
+    unseen = flows.count(0)
+    if not unseen:
+        return ""
+    if unseen < len(flows):
+        return f" ({unseen} of them where no flow was seen {when})"
+    return f" (no flow was seen there {when})"
 
 
 def _stall_words(stall: StallChange, flows: int, longest_ns: int | None) -> str:
@@ -79,8 +92,8 @@ def stalls_grid(changes: Changes) -> Grid:
             plain(stall.where),
             stall.interval,
             plain(stall.cause or ABSENT),
-            str(stall.before),
-            str(stall.after),
+            f"{stall.before} of {stall.flows_before}",
+            f"{stall.after} of {stall.flows_after}",
             *(milliseconds(ns, digits) for ns in pair),
         ]
         for stall, pair in zip(changes.stalls, lengths, strict=True)
@@ -173,7 +186,8 @@ def _grids(changes: Changes) -> list[Grid]:
 
 def _legend(changes: Changes) -> str:
     names = [f"{interval.name}: {LEGENDS[interval.name]}" for interval in _shown(changes)]
-    said = "Times in ms, nearest-rank percentiles of intervals seen to end"
+    said = "before, after: flows that stalled, of all flows there. " if changes.stalls else ""
+    said += "Times in ms, nearest-rank percentiles of intervals seen to end"
     unended = any(interval.open_before or interval.open_after for interval in _shown(changes))
     said += f"; {_NOT_ENDED} counts the others." if unended else "."
     return f"{said} {'; '.join(names)}." if names else said
@@ -232,6 +246,8 @@ def _object(changes: Changes) -> dict[str, Any]:
                 "after": stall.after,
                 "longest_before_ns": stall.longest_before_ns,
                 "longest_after_ns": stall.longest_after_ns,
+                "flows_before": stall.flows_before,
+                "flows_after": stall.flows_after,
             }
             for stall in changes.stalls
         ],

@@ -697,3 +697,19 @@ def answer_late(road: Road, at: int, finish_after_ns: int) -> None:
     road.s(at + way + MS, PSH | ACK, FLIGHT, ack=len(HELLO))
     road.c(at + 2 * way + 2 * MS, ACK, offset=len(HELLO), ack=len(FLIGHT))
     finish(road, at + 2 * way + MS + finish_after_ns)
+
+
+def test_a_handshake_of_very_many_segments_asks_for_no_capture_of_its_own() -> None:
+    """It is alone in this one already: what was not looked at, of so many, another would not show."""
+    road = Road()
+    at = road.handshake()
+    road.c(at, PSH | ACK, HELLO)
+    road.s(at + 20 * MS, PSH | ACK, server_hello(), ack=len(HELLO))
+    piece = record(22, b"y" * 100)
+    for k in range(200):
+        road.s(at + (30 + k) * MS, PSH | ACK, piece, offset=len(server_hello()) + len(piece) * k, ack=len(HELLO))
+        road.c(at + (31 + k) * MS, offset=len(HELLO), ack=len(server_hello()) + len(piece) * (k + 1))
+    road.c(at + 500 * MS, FIN | ACK, offset=len(HELLO), ack=len(server_hello()) + len(piece) * 200)
+    row = verdict(road, "client")
+    assert (row.tls_outcome, row.confidence) == ("client_rejected_likely", "medium")
+    assert row.would_settle == "the client's log"

@@ -189,3 +189,25 @@ def test_wrong_conditions(text, hint):
 def test_one_report_has_no_changes(text):
     with pytest.raises(UsageError):
         FailConditions([text])
+
+
+def test_a_stall_is_not_gone_where_nobody_connects_any_more():
+    stalled, calm = silent_client(), flow(2, server="10.0.0.9:443")
+    unseen = changes([stalled], [calm])
+    (stall,) = unseen.stalls
+    assert (stall.kind, stall.flows_before, stall.flows_after) == ("gone", 1, 0)
+    assert headline(unseen).startswith("No new stall, 1 gone (no flow was seen there after); gone: ack_ch")
+    assert headline(changes([calm], [stalled])).startswith("1 new stall (no flow was seen there before), none gone;")
+    mended = changes([stalled], [flow(3, server=stalled.server, sni=stalled.sni), calm])
+    assert headline(mended).startswith("No new stall, 1 gone; gone: ack_ch")
+    assert "1 of 1" in rendered("table", mended)
+    assert "0 of 1" in rendered("table", mended)
+    both = changes([stalled, calm._replace(stalled="ch_sh", cause="network")], [calm])
+    assert headline(both).startswith("No new stall, 2 gone (1 of them where no flow was seen after); gone:")
+
+
+def test_flows_of_a_place_are_counted_with_and_without_their_name():
+    named = flow(2, sni="api.example")
+    nameless = silent_client()._replace(server=named.server, sni=None)
+    (stall,) = changes([named, nameless], [named]).stalls
+    assert (stall.where, stall.flows_before, stall.flows_after) == ("api.example", 2, 1)

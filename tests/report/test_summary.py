@@ -111,3 +111,17 @@ def test_a_column_that_has_no_room_is_not_explained():
     assert "No room for" in text
     assert "open" in text.partition("No room for")[2]
     assert "counts the others" not in text
+
+
+def test_an_absent_percentile_is_explained_and_one_that_nobody_has_is_no_column():
+    alone = rendered("table", flows=healthy(1), width=200)
+    assert "p50" not in alone
+    assert "too few" not in alone
+    few = rendered("table", flows=[*healthy(3), slow_server()], width=200)
+    assert "for too few flows" not in few
+    some = rendered("table", flows=[*healthy(3), silent_client()._replace(server="10.0.0.9:443")], width=200)
+    assert "intervals seen to end (- for too few flows: p50 needs 2)." in some
+    many = rendered(
+        "table", flows=[*healthy(30), *(one._replace(server="10.0.0.9:443") for one in healthy(3))], width=200
+    )
+    assert "(- for too few flows: p90 and p99 need 20)." in many

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pcapstall.diagnose import capture_point
-from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.case import TOO_LONG, Case
 from pcapstall.diagnose.two_ends.pairing import BY_RANDOM
 from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM, at_most, side_of, within
@@ -23,7 +23,7 @@ def capped(scene: Scene, confidence: str, cause: str, ends: Sequence[bool] = _BO
         case = scene.case_at(at_client)
         caps += _caps(case, side_of(at_client), cause, case is scene.case)
         if scene.is_cut_in_interval(at_client):
-            caps.append((MEDIUM, "captures of this connection alone"))
+            caps.append((MEDIUM, TOO_LONG if case.history.is_long else "captures of this connection alone"))
     confidence, wanted = within(confidence, caps)
     if scene.pair.way == BY_RANDOM and not any(direction.is_one_connection for direction in scene.crossings.both):
         confidence = at_most(confidence, MEDIUM)
