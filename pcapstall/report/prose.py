@@ -26,6 +26,7 @@ POINTS: Final = {
     "unknown": "capture point unknown",
 }
 """Where a capture was taken, in words."""
+_TAKE_ANOTHER: Final = " Take a capture of both directions that begins before the connections do."
 _SILENCE_NS: Final = 100 * MS
 """A live capture that was silent for less at its end was watched for about as long as its packets took."""
 DOUBTS_FIRST: Final = 4
@@ -74,7 +75,7 @@ def _nothing_wrong(report: Report, flows: "Sequence[FlowReport]") -> str:
         # A ClientHello in one segment has a ch_span of 0, which is no step that could have been slow.
         return (
             f"Nothing to judge: {flows_counted(report)}, but no step of a TCP or TLS handshake from its start to its"
-            " end (seen midway, cut short or not TLS)."
+            f" end (seen midway, cut short or not TLS).{_TAKE_ANOTHER if _are_midway(report, flows) else ''}"
         )
     said = f"No stall: {flows_counted(report)}, all within {format_span(length)} at every step (longest: {name})"
     if waiting := _waiting(report, flows):
@@ -82,6 +83,11 @@ def _nothing_wrong(report: Report, flows: "Sequence[FlowReport]") -> str:
     if totals.unjudged:
         said += f"; {totals.unjudged} of them showed no handshake to judge"
     return said + "."
+
+
+def _are_midway(report: Report, flows: "Sequence[FlowReport]") -> bool:
+    """Whether connections were there before the capture."""
+    return "seen_midway" in report.healthy.tcp_outcomes or any(flow.tcp_outcome == "seen_midway" for flow in flows)
 
 
 def _waiting(report: Report, flows: "Sequence[FlowReport]") -> int:

@@ -177,7 +177,8 @@ def test_worst_first():
             [flow(intervals={"ch_span": 0}, tcp_outcome="seen_midway", tls_outcome="incomplete")],
             (
                 "Nothing to judge: 1 flow, but no step of a TCP or TLS handshake from its start to its end"
-                " (seen midway, cut short or not TLS)."
+                " (seen midway, cut short or not TLS). Take a capture of both directions that begins before the"
+                " connections do."
             ),
         ),
         (

@@ -70,8 +70,8 @@ def clock_step(case: Case) -> Judgement:
         CAPTURE,
         "clock_step",
         LOW,
-        f"the capture's clock seems to have been set forward by about {span(case.length_ns)}: they lie between two "
-        "segments of a handshake",
+        f"the capture's clock seems to have been set forward by about {span(case.length_ns)}: that much lies between "
+        "two segments of a handshake",
         [Fact("The stamps of these frames.", refs(case.start_ref, case.end_ref))],
         STEADY_CLOCK,
         split(case.start_ns, case.end_ns, (), CAPTURE),
