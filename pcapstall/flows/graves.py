@@ -4,63 +4,58 @@ Kept for a quiet time, and never more than a bounded number. A straggler repeats
 ports, even one whose SYN was not captured, has numbers that the buried connection never used.
 """
 
-from mypy_extensions import i64, mypyc_attr
+from typing import Final
+
+from librt.vecs import extend, vec
+from mypy_extensions import i64
 
 from pcapstall.core.seq import seq_diff, to_offset
 from pcapstall.flows.bounds import LINGER_NS
 from pcapstall.flows.flow import AHEAD_NS, CLOSING, Flow, HalfFlow
 from pcapstall.flows.keys import shared_key, v4_key
 from pcapstall.flows.oddities import UNSEEN_LEN, known_end
-from pcapstall.flows.queue import Queue
 from pcapstall.flows.share import Share
 from pcapstall.wire.segment import ACK, SYN, V6_ENDPOINT, Segment
 
+PLACES: Final = 256
+"""At first; always a power of two."""
 
-@mypyc_attr(acyclic=True)
-class Grave:
-    """A forgotten flow: its key, the numbers that each side used, and how much time had passed then."""
-
-    def __init__(self, flow: Flow, ns: i64, look: i64) -> None:
-        self.key: bytes = b""
-        """Of IPv6, whose endpoints' numbers do not tell all."""
-        if flow.source >= V6_ENDPOINT:
-            self.key = flow.key
-        self.source: i64 = flow.source
-        self.destination: i64 = flow.destination
-        self.ns: i64 = ns
-        self.look: i64 = look
-        """The look for finished flows at which it was dug."""
-        self.base_seq: i64 = flow.opener.base_seq
-        self.end_offset: i64 = known_end(flow.opener)
-        self.answer_base_seq: i64 = flow.answerer.base_seq
-        self.answer_end_offset: i64 = known_end(flow.answerer)
-
-    def shared_key(self) -> bytes:
-        """By which it is found from both directions (flows.keys)."""
-        key = self.key
-        if len(key) == 0:
-            key = v4_key(self.source, self.destination)
-        return shared_key(key, self.source, self.destination)
+# The words of a grave.
+_SOURCE: Final = 0
+_DESTINATION: Final = 1
+_NS: Final = 2  # how much time had passed when it was dug
+_LOOK: Final = 3  # the look for finished flows at which that was
+_BASE_SEQ: Final = 4  # the numbers that each side used
+_END_OFFSET: Final = 5
+_ANSWER_BASE_SEQ: Final = 6
+_ANSWER_END_OFFSET: Final = 7
+_WORDS: Final = 8
 
 
 class Graves:
-    """All of them, oldest first."""
+    """All of them, by their numbers: they count from 0 as they are dug, and are levelled in the same order."""
 
     def __init__(self, quiet_ns: i64, most: i64, share: Share) -> None:
         self.dug: i64 = 0
         """How many in all."""
-        self._kept: i64 = 0
+        self._oldest: i64 = 0
+        """The first one that is kept."""
+        self._unasked: i64 = 0
+        """From this one on nobody has looked for them yet, and none is found by its key: of most flows no straggler
+        ever comes."""
         self._now_ns: i64 = 0
         self._passed_ns: i64 = 0
         """How far the clock went on, whatever it went back: so that the oldest are always first."""
         self._share: Share = share
         self._quiet_ns: i64 = quiet_ns
         self._most: i64 = most
-        self._queue: Queue[Grave] = Queue()
-        """Those that are found by their key."""
-        self._by_key: dict[bytes, Grave] = {}
-        self._fresh: Queue[Grave] = Queue()
-        """The later ones, for which nobody has looked yet: of most flows no straggler ever comes."""
+        self._rows: vec[i64] = vec[i64]([0] * (PLACES * _WORDS))
+        """A ring: the words of each, in the place that the low bits of its number tell."""
+        self._keys: list[bytes] = [b""] * PLACES
+        """Likewise: the keys of IPv6 flows, whose endpoints' numbers do not tell all."""
+        self._last: i64 = PLACES - 1
+        self._by_key: dict[bytes, int] = {}
+        """Their numbers, by the key that both directions share (flows.keys)."""
 
     def advance(self, now_ns: i64) -> None:
         """The capture's time is ``now_ns`` at this look for finished flows; to be told at each."""
@@ -74,10 +69,26 @@ class Graves:
 
     def bury(self, flow: Flow) -> None:
         """Remember where ``flow`` was."""
-        self._fresh.append(Grave(flow, self._passed_ns, self._share.ticks))
+        if len(self) > self._last:
+            # Twice the places: what was in one is in both now, and found in that which its number tells.
+            self._rows = extend(self._rows, self._rows)
+            self._keys.extend(self._keys)
+            self._last += self._last + 1
+        place: i64 = self.dug & self._last
+        at: i64 = place * _WORDS
+        rows = self._rows
+        rows[at + _SOURCE] = flow.source
+        rows[at + _DESTINATION] = flow.destination
+        rows[at + _NS] = self._passed_ns
+        rows[at + _LOOK] = self._share.ticks
+        rows[at + _BASE_SEQ] = flow.opener.base_seq
+        rows[at + _END_OFFSET] = known_end(flow.opener)
+        rows[at + _ANSWER_BASE_SEQ] = flow.answerer.base_seq
+        rows[at + _ANSWER_END_OFFSET] = known_end(flow.answerer)
+        if flow.source >= V6_ENDPOINT:
+            self._keys[place] = flow.key
         self.dug += 1
-        self._kept += 1
-        if self._kept > self._most:
+        if len(self) > self._most:
             self._level()
 
     def holds(self, segment: Segment) -> bool:
@@ -85,52 +96,60 @@ class Graves:
 
         A new connection begins further on: initial numbers grow by millions a second (RFC 6528).
         """
-        while len(self._fresh) > 0:
-            fresh = self._fresh.popleft()
-            self._queue.append(fresh)
-            self._by_key[fresh.shared_key()] = fresh
+        while self._unasked < self.dug:
+            self._by_key[self._shared_key(self._unasked)] = self._unasked
+            self._unasked += 1
         key = segment.key
-        grave = self._by_key.get(shared_key(key, segment.source, segment.destination))
-        if grave is None:
+        number: i64 = self._by_key.get(shared_key(key, segment.source, segment.destination), -1)
+        if number < 0:
             return False
-        self._share.consult(grave.look)
-        base_seq: i64 = grave.base_seq
-        end: i64 = grave.end_offset
-        if segment.source != grave.source or (len(grave.key) > 0 and key != grave.key):
-            base_seq = grave.answer_base_seq
-            end = grave.answer_end_offset
+        rows = self._rows
+        place: i64 = number & self._last
+        at: i64 = place * _WORDS
+        self._share.consult(rows[at + _LOOK])
+        base_seq: i64 = rows[at + _BASE_SEQ]
+        end: i64 = rows[at + _END_OFFSET]
+        if segment.source != rows[at + _SOURCE] or (segment.source >= V6_ENDPOINT and key != self._keys[place]):
+            base_seq = rows[at + _ANSWER_BASE_SEQ]
+            end = rows[at + _ANSWER_END_OFFSET]
         if base_seq < 0:
             return segment.payload_len == 0 and segment.flags & SYN == 0
         if segment.flags & SYN != 0:
             return (segment.seq + 1) & 0xFFFFFFFF == base_seq
-        at: i64 = to_offset(segment.seq, base_seq, end)
+        offset: i64 = to_offset(segment.seq, base_seq, end)
         if segment.payload_len > 0:
-            return at >= -1 and at + segment.payload_len <= end + 1
-        return -1 <= at <= end + UNSEEN_LEN
+            return offset >= -1 and offset + segment.payload_len <= end + 1
+        return -1 <= offset <= end + UNSEEN_LEN
 
     def expire(self) -> None:
         """Level those that are old enough, and those that a wrong stamp dug."""
-        while self._kept > 0:
-            oldest = self._queue
-            if len(oldest) == 0:
-                oldest = self._fresh
-            if self._passed_ns - oldest.first().ns < self._quiet_ns:
+        while self._oldest < self.dug:
+            if self._passed_ns - self._rows[(self._oldest & self._last) * _WORDS + _NS] < self._quiet_ns:
                 break
             self._level()
 
     def _level(self) -> None:
         """The oldest one."""
-        self._kept -= 1
-        if len(self._queue) == 0:
-            self._fresh.popleft()
-            return
-        grave = self._queue.popleft()
-        shared = grave.shared_key()
-        if self._by_key.get(shared) is grave:
-            del self._by_key[shared]
+        number: i64 = self._oldest
+        if number < self._unasked:
+            shared = self._shared_key(number)
+            if self._by_key.get(shared, -1) == number:
+                del self._by_key[shared]
+        else:
+            self._unasked = number + 1
+        self._oldest = number + 1
+
+    def _shared_key(self, number: i64) -> bytes:
+        """By which it is found from both directions."""
+        place: i64 = number & self._last
+        source: i64 = self._rows[place * _WORDS + _SOURCE]
+        destination: i64 = self._rows[place * _WORDS + _DESTINATION]
+        if source >= V6_ENDPOINT:
+            return shared_key(self._keys[place], source, destination)
+        return shared_key(v4_key(source, destination), source, destination)
 
     def __len__(self) -> int:
-        return self._kept
+        return self.dug - self._oldest
 
 
 def is_reuse(half: HalfFlow, segment: Segment) -> bool:
