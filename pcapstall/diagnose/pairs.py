@@ -14,7 +14,7 @@ from pcapstall.core.packed import packed_words, unpacked_words
 from pcapstall.core.vecs import lengthened
 from pcapstall.core.words import U32, u32_be
 from pcapstall.diagnose.pair import Pair as Pair
-from pcapstall.diagnose.pair_rows import HOSTS, UNSHOWN, WORDS, PairRows
+from pcapstall.diagnose.pair_rows import HOSTS, OTHER_WORDS, UNSHOWN, WORDS, PairRows
 from pcapstall.flows.flow import Flow
 from pcapstall.flows.roles import client_and_server, is_v4
 
@@ -33,9 +33,9 @@ _MIX: Final = 0x2545_F491
 _MIXED_SHIFT: Final = 29
 
 
-PackedPairs = tuple[bytes, bytes]
-"""All of them, for another process: the words of one row after those of another, and the addresses of IPv6 pairs in the
-order of their rows."""
+PackedPairs = tuple[bytes, bytes, bytes]
+"""All of them, for another process: the words of one row after those of another, likewise the other words, and the
+addresses of IPv6 pairs in the order of their rows."""
 
 
 class Pairs(PairRows):
@@ -172,7 +172,8 @@ class Pairs(PairRows):
     def packed(self) -> PackedPairs:
         """All of them; `unpacked` is the inverse."""
         rows = memoryview(self._rows)[: self._count * WORDS]
-        return packed_words(rows), b"".join(self._v6_hosts)
+        others = memoryview(self._others)[: self._count * OTHER_WORDS]
+        return packed_words(rows), packed_words(others), b"".join(self._v6_hosts)
 
     def _row_of(self, word: i64, hosts: bytes, is_v6: bool) -> i64:
         """The row of ``hosts``, which are ``word`` where they are IPv4's; a new one when they were not met."""
@@ -235,13 +236,14 @@ class Pairs(PairRows):
 def unpacked(packed: PackedPairs) -> Pairs:
     """What `Pairs.packed` has packed."""
     found = Pairs()
-    packed_rows, v6_hosts = packed
+    packed_rows, packed_others, v6_hosts = packed
     at: i64 = 0
     while at < len(v6_hosts):
         found._v6_hosts.append(v6_hosts[at : at + _V6_HOSTS_LEN])
         at += _V6_HOSTS_LEN
     words = unpacked_words(packed_rows)
     found._rows = words
+    found._others = unpacked_words(packed_others)
     rows: i64 = len(words) // WORDS
     while found._count < rows:
         row: i64 = found._count
