@@ -129,3 +129,14 @@ def test_who_counts_flows_knows_what_rows_say(path: Path) -> None:
         longer[1].judge(flow, longer[0])
         for name in ("tcp", "tls", "failed"):
             assert getattr(shorter[1], name) == getattr(longer[1], name)
+
+
+def test_very_many_rows_are_in_several_pieces() -> None:
+    lengths = OrdinaryLengths()
+    rows = [tuple(number + place for place in range(9)) for number in range(5000)]
+    assert all(lengths.take(measured(row_of(row))) for row in rows)
+    assert 3 < len(lengths.pieces()) < 6
+    closed = [Lengths() for _ in NAMES]
+    lengths.add_to(closed)
+    found = [closed[which].values() for which in (*STEPS, *LIFETIMES)]
+    assert list(zip(*found, strict=True)) == rows

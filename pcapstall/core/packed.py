@@ -14,6 +14,8 @@ from mypy_extensions import i16, i64
 
 from pcapstall.core.words import V4_KEY_LEN, write_v4_key
 
+PIECE_LEN: Final = 1 << 16
+"""So many bytes become a piece while they are in the cache."""
 _NUMBER: Final = 8
 _HEADER: Final = 2
 """The length of the key, and the kind."""
@@ -47,13 +49,13 @@ class Packer:
 
     def begin(self, key: bytes, kind: i64) -> None:
         """The next thing, whose numbers follow; its key has less than 256 bytes, and ``kind`` is below 128."""
-        self._things += 1
+        self._begin()
         write_i16_le(self._fresh, i16(len(key) | (kind << 8)))
         self._fresh.write(key)
 
     def begin_v4(self, source: i64, destination: i64, kind: i64) -> None:
         """The same with the key of a packet from one IPv4 endpoint to another, as numbers (core.words)."""
-        self._things += 1
+        self._begin()
         write_i16_le(self._fresh, i16(V4_KEY_LEN | (kind << 8)))
         write_v4_key(self._fresh, source, destination)
 
@@ -72,8 +74,13 @@ class Packer:
         if self._things > self._in_pieces:
             self._pieces.append(Packed(self._things - self._in_pieces, self._fresh.getvalue()))
             self._in_pieces = self._things
-            self._fresh = BytesWriter()
+            self._fresh.truncate(0)
         return self._pieces
+
+    def _begin(self) -> None:
+        if len(self._fresh) >= PIECE_LEN:
+            self.pieces()
+        self._things += 1
 
     def without_first(self, count: i64) -> "Packer":
         """All but the first ``count`` of them."""

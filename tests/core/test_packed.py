@@ -58,6 +58,16 @@ def test_what_was_packed_comes_out(pieces, last, data):
     assert sum(piece.things for piece in packer.pieces()) == len(things)
 
 
+def test_very_many_are_in_several_pieces():
+    packer = Packer(WIDTH)
+    things = [
+        (bytes([number & 255]) * (number % 200), number % 128, [number, -number, 2**60]) for number in range(2000)
+    ]
+    pack(packer, things)
+    assert 2 < len(packer.pieces()) < 6
+    assert unpack(Unpacker(packer)) == things
+
+
 @given(PIECES, st.data())
 def test_whoever_comes_back_finds_the_same(pieces, data):
     packer, things = Packer(WIDTH), []

@@ -11,6 +11,7 @@ from librt.vecs import vec
 from mypy_extensions import i32, i64
 
 from pcapstall.core.lengths import Column, Lengths
+from pcapstall.core.packed import PIECE_LEN
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.thresholds import (
@@ -59,6 +60,8 @@ class OrdinaryLengths:
         """Write down the flow that ``intervals`` has measured last; False when it is none of an ordinary handshake."""
         if intervals.handshake_bits >= LENGTH_END or intervals.handshake_bits < 0:
             return False
+        if len(self._fresh) >= PIECE_LEN:
+            self.pieces()
         writer = self._fresh
         write_i32_le(writer, i32(intervals.syn_synack))
         write_i32_le(writer, i32(intervals.synack_ack))
@@ -87,7 +90,7 @@ class OrdinaryLengths:
         """All rows."""
         if len(self._fresh) > 0:
             self._pieces.append(self._fresh.getvalue())
-            self._fresh = BytesWriter()
+            self._fresh.truncate(0)
         return self._pieces
 
     def add_to(self, closed: list[Lengths]) -> None:
