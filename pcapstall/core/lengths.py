@@ -40,6 +40,10 @@ class Lengths:
         """More of them."""
         self._in_columns: i64 = 0
         """How many these are."""
+        self._divided_at: i64 = 0
+        """None before this place is longer than any from it on,"""
+        self._divided: i64 = 0
+        """as long as there are so many."""
 
     def append(self, length: i64) -> None:
         """One more."""
@@ -74,10 +78,12 @@ class Lengths:
         """The longest; there must be one."""
         self._write_columns()
         values = self._values
-        found: i64 = values[0]
-        for value in values:
-            if value > found:
-                found = value
+        at: i64 = self._division()
+        found: i64 = values[at]
+        while at < len(values):
+            if values[at] > found:
+                found = values[at]
+            at += 1
         return found
 
     def of_rank(self, rank: i64) -> int:
@@ -92,6 +98,13 @@ class Lengths:
         low: i64 = 0
         high: i64 = len(values) - 1
         wanted: i64 = rank - 1
+        division: i64 = self._division()
+        if wanted >= division:
+            low = division
+        else:
+            high = division - 1
+        self._divided_at = wanted
+        self._divided = len(values)
         parts: i64 = 0
         while low < high:
             parts += 1
@@ -120,6 +133,12 @@ class Lengths:
             else:
                 break
         return values[wanted]
+
+    def _division(self) -> i64:
+        """A place that none before it belongs behind."""
+        if self._divided == len(self._values):
+            return self._divided_at
+        return 0
 
     def _write_columns(self) -> None:
         """Somebody asks for the values."""

@@ -14,6 +14,11 @@ def test_a_rank_is_a_place_among_all_when_sorted(values, data):
         assert lengths.of_rank(rank) == sorted(values)[rank - 1]
     assert lengths.longest() == max(values)
     assert sorted(lengths.values()) == sorted(values)
+    for more in data.draw(st.lists(st.integers(-5, 5), max_size=2)):
+        lengths.append(more)
+        values = [*values, more]
+        rank = data.draw(st.integers(1, len(values)))
+        assert (lengths.of_rank(rank), lengths.longest()) == (sorted(values)[rank - 1], max(values))
 
 
 @given(st.lists(NUMBERS))
