@@ -141,8 +141,8 @@ class Steps:
         found: list[Lapse] = []
         asked: i64 = 0
         for flow in self._flows:
-            note = flow.first_note
-            if note is None or note.tsval < 0:
+            book = flow.book
+            if book is None or book.note(0).tsval < 0:
                 continue
             if asked == ASKED_MAX:
                 break

@@ -28,7 +28,7 @@ class Clocks:
         self._rates: dict[int, int | None] = {}
         """By the flow's id and side, in one number: what its own segments tell."""
         for flow in flows:
-            if flow.first_note is None:
+            if flow.book is None:
                 continue
             key = client_key(flow)
             self._know(client_address(key), flow, True)

@@ -10,18 +10,18 @@ from mypy_extensions import i64
 
 from pcapstall.diagnose.segments import History
 from pcapstall.flows.flow import Flow
-from pcapstall.flows.kept import SegmentNote
+from pcapstall.flows.notebook import NoteBook
 
 HISTORIES_MAX: Final = 512
 """Histories that are kept: of 14 segments each they take 2 MB, of the most that are noted 20."""
 
 
 class _Known:
-    """A history, and the ends of the notes that it was made of: when two captures are compared, notes are made anew."""
+    """A history, and the notes that it was made of: when two captures are compared, notes are made anew."""
 
     def __init__(self, flow: Flow) -> None:
-        self.first: SegmentNote | None = flow.first_note
-        self.last: SegmentNote | None = flow.last_note
+        self.book: NoteBook | None = flow.book
+        self.count: i64 = flow.note_count
         self.history: History = History(flow)
 
 
@@ -37,7 +37,7 @@ class Histories:
     def of(self, flow: Flow) -> History:
         """The segments of ``flow``."""
         known = self._known.get(flow.id)
-        if known is not None and known.first is flow.first_note and known.last is flow.last_note:
+        if known is not None and known.book is flow.book and known.count == flow.note_count:
             return known.history
         made = _Known(flow)
         if known is not None or len(self._known) < self._most:

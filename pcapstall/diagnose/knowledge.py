@@ -76,7 +76,7 @@ class Knowledge:
                     # An ACK that carries the hello did not leave at once.
                     synack_ack_ns = ABSENT
                 pairs.see_handshake(row, intervals.syn_synack, synack_ack_ns)
-            elif flow.first_note is not None:
+            elif flow.book is not None:
                 to_server, to_client = own_round_trips(flow)
                 pairs.see_retried_handshake(row, to_server, to_client)
         if (connected or speaks_tls) and len(self.connections) < CONNECTIONS_MAX:
@@ -85,7 +85,7 @@ class Knowledge:
             else:
                 client, server = client_and_server(flow)
                 add_v4_connection(self.connections, client, server, connected, flow.syn_ns, flow.ack_ns, speaks_tls)
-        if flow.first_note is not None and row >= 0:
+        if flow.book is not None and row >= 0:
             client_ttl, server_ttl = first_ttls(flow)
             pairs.see_ttls(row, client_ttl, server_ttl)
         return row
@@ -214,7 +214,7 @@ def first_ttls(flow: Flow) -> tuple[i64, i64]:
             continue
         if note.from_opener == flow.opener_is_client:
             if client_ttl == 0:
-                client_ttl = i64(note.ttl)
+                client_ttl = note.ttl
         elif server_ttl == 0:
-            server_ttl = i64(note.ttl)
+            server_ttl = note.ttl
     return client_ttl, server_ttl

@@ -12,8 +12,7 @@ from mypy_extensions import i64, mypyc_attr
 from pcapstall.core.seq import to_offset
 from pcapstall.core.words import u16_be, u32_be
 from pcapstall.flows.flow import COPY, FLAG_NOTES_CUT, KEEP_ALIVE, NEW, Flow, HalfFlow
-from pcapstall.flows.kept import SegmentNote
-from pcapstall.flows.notes import NOTES_MAX
+from pcapstall.flows.notebook import FIRST_NOTES, NOTES_MAX, SegmentNote
 from pcapstall.wire.segment import ACK, RST, SYN
 from pcapstall.wire.tcp_options import END_OF_OPTIONS, MAXIMUM_SEGMENT_SIZE, NO_OPERATION, SACK, TIMESTAMPS_LEN
 from pcapstall.wire.tls_reader import NEVER
@@ -125,10 +124,8 @@ class History:
         self.server: list[Seg] = []
         self._of_client: _Side = _Side(client)
         self._of_server: _Side = _Side(server)
-        note = flow.first_note
-        while note is not None:
+        for note in flow.notes():
             self._take(note, note.from_opener == flow.opener_is_client, client, server)
-            note = note.next
 
     def _take(self, note: SegmentNote, from_client: bool, client: HalfFlow, server: HalfFlow) -> None:
         """The next segment that was noted."""
@@ -240,11 +237,11 @@ def overlaps(gaps: Sequence[tuple[int, int]], start_ns: int, end_ns: int) -> boo
 def _gaps(flow: Flow) -> list[tuple[int, int]]:
     """Where notes were left out: between the first ones and the latest; and behind them, once the handshake was over.
     Anywhere, where there was no room for them: that comes back when other flows end."""
-    middle, last = flow.middle_note, flow.last_note
-    if flow.note_count < NOTES_MAX or middle is None or middle.next is None or last is None:
+    book = flow.book
+    if book is None or book.count < NOTES_MAX:
         return [(-AGES_NS, AGES_NS)]
-    gaps = [(middle.ns, middle.next.ns)]
-    return [*gaps, (last.ns, AGES_NS)] if flow.settled else gaps
+    gaps = [(book.note(FIRST_NOTES - 1).ns, book.note(FIRST_NOTES).ns)]
+    return [*gaps, (book.note(book.count - 1).ns, AGES_NS)] if flow.settled else gaps
 
 
 def _seg(note: SegmentNote, peer: HalfFlow, from_client: bool) -> Seg:
@@ -260,13 +257,13 @@ def _seg(note: SegmentNote, peer: HalfFlow, from_client: bool) -> Seg:
         note.ref,
         from_client,
         note.offset,
-        note.offset + i64(note.payload_len),
+        note.offset + note.payload_len,
         ack,
-        i64(note.flags),
-        i64(note.kind),
-        i64(note.window),
-        i64(note.ttl),
-        i64(note.ip_id),
+        note.flags,
+        note.kind,
+        note.window,
+        note.ttl,
+        note.ip_id,
         note.tsval,
         note.tsecr,
         mss,

@@ -8,8 +8,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.flows.flow import COPY, Flow, HalfFlow
-from pcapstall.flows.kept import SegmentNote
+from pcapstall.flows.flow import HalfFlow
 from pcapstall.flows.rarities import NO_COPIES
 from pcapstall.wire.segment import ACK, FIN, SYN, Segment
 
@@ -53,53 +52,34 @@ def is_passed(half: HalfFlow, segment: Segment) -> bool:
 def take_copy(half: HalfFlow, segment: Segment) -> None:
     """``segment`` is a copy of one that ``half`` has sent."""
     flow = half.flow
+    book = flow.book
     rare = flow.rare()
     rare.copies += 1
     if rare.near_interface == NO_COPIES:
-        first = flow.first_note
         rare.near_interface = NONE
-        if first is not None and first.flags & (SYN | ACK) == SYN:
-            rare.near_interface = first.interface
+        if book is not None:
+            first = book.note(0)
+            if first.flags & (SYN | ACK) == SYN:
+                rare.near_interface = first.interface
     if half is flow.client() or segment.interface != flow.near_interface:
         return
     if segment.flags & SYN == 0 and not flow.copies_come_later:
         # The SYN-ACK did not pass there: that place does not have both directions.
         return
-    note = _original(flow, half, segment)
-    if note is not None:
-        if note.interface == segment.interface and segment.ttl >= i64(note.ttl):
+    number: i64 = -1
+    if book is not None:
+        number = book.original(segment.ref)
+    if book is not None and number >= 0:
+        # That of the copy that is measured so far.
+        note = book.note(number)
+        if note.interface == segment.interface and segment.ttl >= note.ttl:
             return
         rare.copies_come_later = True
         _restamp(half, note.ns, note.ref, segment)
-        _swap(flow, note)
+        book.swap(number)
     elif flow.copies_come_later and segment.seq == half.last_seq and segment.ip_id == half.last_ip_id:
         _restamp(half, half.last_ns, 0, segment)
         half.last_ns = segment.ts_ns
-
-
-def _original(flow: Flow, half: HalfFlow, segment: Segment) -> SegmentNote | None:
-    """The note of the copy that is measured so far."""
-    from_opener: bool = half is flow.opener
-    found: SegmentNote | None = None
-    last = flow.last_note
-    note = flow.first_note
-    while note is not None and note is not last:
-        if note.kind != COPY and note.from_opener == from_opener and i64(note.ip_id) == segment.ip_id:
-            if i64(note.payload_len) == segment.payload_len and i64(note.flags) == segment.flags:
-                found = note
-        note = note.next
-    if last is None or last.kind != COPY or last.ref != segment.ref:
-        return None
-    return found
-
-
-def _swap(flow: Flow, note: SegmentNote) -> None:
-    """The last note, which is of the copy just seen, becomes the one that counts, and ``note`` that of a copy."""
-    last = flow.last_note
-    if last is not None:
-        last.kind = note.kind
-        last.ack_offset = note.ack_offset
-        note.kind = COPY
 
 
 def _restamp(half: HalfFlow, old_ns: i64, old_ref: i64, segment: Segment) -> None:

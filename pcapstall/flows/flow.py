@@ -10,8 +10,13 @@ from mypy_extensions import i32, i64, mypyc_attr, u8
 
 from pcapstall.core.words import U32, V4_KEY_LEN, u16_be, u32_be
 from pcapstall.flows.head import StreamHead
-from pcapstall.flows.kept import SegmentNote
 from pcapstall.flows.keys import reverse_key, v4_key
+from pcapstall.flows.notebook import COPY as COPY
+from pcapstall.flows.notebook import KEEP_ALIVE as KEEP_ALIVE
+from pcapstall.flows.notebook import LATE as LATE
+from pcapstall.flows.notebook import NEW as NEW
+from pcapstall.flows.notebook import RETRANSMISSION as RETRANSMISSION
+from pcapstall.flows.notebook import NoteBook, SegmentNote
 from pcapstall.flows.rarities import WithHalfRarities, WithRarities
 from pcapstall.wire.segment import v4_endpoint
 from pcapstall.wire.tls_hello import ClientHello, ServerHello, parse_client_hello
@@ -29,13 +34,6 @@ _SOURCES: Final = ("syn", "syn_ack", "client_hello", "port", "first_seen")
 
 NOWHERE: Final = -1
 """An endpoint that no segment has."""
-
-# What a segment is to its half-flow.
-NEW: Final = 0
-RETRANSMISSION: Final = 1
-COPY: Final = 2
-LATE: Final = 3
-KEEP_ALIVE: Final = 4
 
 # How far the reading of a half's stream has come.
 SEEKING: Final = 0
@@ -167,17 +165,13 @@ class Flow(WithRarities):
         self.direction: u8 = BY_FIRST_SEEN
         self.notes_after: u8 = UNENDED
         """How many more notes are kept after a slow handshake."""
-        self.note_count: u8 = 0
         self.hello_place: i32 = 0
         """Where ``hello_message`` waits for being read, and its length."""
         self.flags: i32 = 0
-        self.mixed: i32 = 0
-        """Tells its place (flows.places)."""
-        self.turn: i32 = 0
-        """Where it is in the order of those that are found."""
-        self.last_note: SegmentNote | None = None
-        self.first_note: SegmentNote | None = None
-        """Segment headers of the handshake, a chain; None once it is over and nothing in it was slow."""
+        self.book: NoteBook | None = None
+        """Segment headers of the handshake; None once it is over and nothing in it was slow."""
+        self.syn_ack_ns: i64 = 0
+        self.ack_ns: i64 = 0
         self.client_finished_ref: i64 = 0
         self.client_finished_ns: i64 = 0
         self.id: i64 = flow_id
@@ -188,8 +182,6 @@ class Flow(WithRarities):
         self.first_ref: i64 = ref
         self.syn_ns: i64 = 0
         self.syn_ref: i64 = 0
-        self.syn_ack_ns: i64 = 0
-        self.ack_ns: i64 = 0
         self.client_hello_first_ns: i64 = 0
         self.client_hello_first_ref: i64 = 0
         self.client_hello_last_ns: i64 = 0
@@ -214,6 +206,10 @@ class Flow(WithRarities):
         """When both sides were done, or were last found still talking; until when a flow closed early was watched."""
         self.queued: i64 = 0
         """Where among those that are done (flows.share)."""
+        self.mixed: i32 = 0
+        """Tells its place (flows.places)."""
+        self.turn: i32 = 0
+        """Where it is in the order of those that are found."""
         if len(key) == V4_KEY_LEN:
             self.source = v4_endpoint(u32_be(key, 0), u16_be(key, 8))
             self.destination = v4_endpoint(u32_be(key, 4), u16_be(key, 10))
@@ -247,22 +243,24 @@ class Flow(WithRarities):
             self.direction = BY_PORT
             self.opener_is_client = source_port > destination_port
 
+    @property
+    def note_count(self) -> i64:
+        """How many segment headers are kept."""
+        book = self.book
+        if book is None:
+            return 0
+        return book.count
+
     def notes(self) -> list[SegmentNote]:
         """The notes in the order of the segments."""
-        found: list[SegmentNote] = []
-        note = self.first_note
-        while note is not None:
-            found.append(note)
-            note = note.next
-        return found
+        book = self.book
+        if book is None:
+            return []
+        return book.notes()
 
     def forget_notes(self) -> None:
         """Nobody will ask for them."""
-        self.first_note = None
-        if self.middle_note is not None:
-            self.rare().middle_note = None
-        self.last_note = None
-        self.note_count = 0
+        self.book = None
 
     @property
     def client_hello(self) -> ClientHello | None:

@@ -1,15 +1,13 @@
-"""What is kept beside the events of flows: alerts, ICMP errors, headers of segments; and the bounds of all of it.
+"""What is kept beside the events of flows: alerts, ICMP errors; and the bounds of all of it.
 
 Plain records, made by the modules that meet such things. Nothing here reads a byte.
 """
 
 from typing import Final
 
-from mypy_extensions import i16, i32, i64, mypyc_attr, u8
+from mypy_extensions import i64, mypyc_attr
 
-from pcapstall.core.words import U32
-from pcapstall.wire.segment import Segment
-from pcapstall.wire.tcp_options import ABSENT, timestamps
+from pcapstall.flows.notebook import NoteBook
 
 MAX_FLOWS: Final = 100_000
 """Most flows that are followed at once, unless the user says otherwise."""
@@ -50,63 +48,6 @@ class IcmpError:
         self.ref: i64 = ref
 
 
-class SegmentNote:
-    """The header of one segment of a handshake, kept until the handshake is known to be unremarkable."""
-
-    def __init__(self) -> None:
-        self.next: SegmentNote | None = None
-        """The flow's next one."""
-        # Small numbers take little room: a pending handshake has ten notes, and they are most of it.
-        self.from_opener: bool = False
-        self.stamped: bool = False
-        """Whether its options are timestamps and nothing else."""
-        self.kind: u8 = 0
-        self.flags: i16 = 0
-        self.ttl: i16 = 0
-        self.ip_id: i32 = 0
-        self.window: i32 = 0
-        self.payload_len: i32 = 0
-        self.interface: i64 = 0
-        self.ns: i64 = 0
-        self.ref: i64 = 0
-        self.offset: i64 = 0
-        """Stream offset of its first payload byte: 0 for a SYN's."""
-        self.ack_offset: i64 = 0
-        """Offset in the peer's stream that it acknowledges; `NEVER` without an ACK."""
-        self.options: bytes = b""
-        """TCP options as captured; empty where it is ``stamped``."""
-        self.stamps: i64 = 0
-        """Then: the timestamps as captured, 32 bits each."""
-
-    @property
-    def tsval(self) -> i64:
-        """TCP timestamp (RFC 7323); -1 without the option."""
-        if self.stamped:
-            return (self.stamps >> 32) & U32
-        if len(self.options) == 0:
-            return ABSENT
-        return _timestamps(self.options).tsval
-
-    @property
-    def tsecr(self) -> i64:
-        """The timestamp that it echoes; -1 without the option."""
-        if self.stamped:
-            return self.stamps & U32
-        if len(self.options) == 0:
-            return ABSENT
-        return _timestamps(self.options).tsecr
-
-
-def _timestamps(options: bytes) -> Segment:
-    """A segment with these options, its timestamps read."""
-    segment = Segment()
-    segment.buf = options
-    segment.tcp_offset = -20
-    segment.options_end = len(options)
-    timestamps(segment)
-    return segment
-
-
 class Limits:
     """What all flows of a table share: thresholds and global bounds."""
 
@@ -124,8 +65,8 @@ class Limits:
         self.notes: i64 = 0
         """Segment notes kept now, over all flows."""
         self.notes_max: i64 = NOTES_ALL_MAX // shares
-        self.spare_note: SegmentNote | None = None
-        """Notes of handshakes that turned out unremarkable, to be written on again: a chain like a flow's."""
+        self.spare_books: list[NoteBook] = []
+        """Those of handshakes that turned out unremarkable, to be written in again."""
         self.pending_len: i64 = 0
         """Bytes kept now while hellos are pending, over all flows."""
         self.pending_max: i64 = PENDING_MAX // shares

@@ -11,7 +11,7 @@ from typing import Any
 from pcapstall.flows.flow import NOBODY, Flow, HalfFlow
 from pcapstall.flows.holes import Hole
 from pcapstall.flows.kept import Alert, IcmpError
-from pcapstall.flows.note_packing import pack_notes, unpack_notes
+from pcapstall.flows.notebook import NoteBook, unpacked
 from pcapstall.flows.rarities import NONE, NONE_OF_HALF, HalfRarities, Rarities
 from pcapstall.wire.tls_client_hello import ClientHello
 from pcapstall.wire.tls_hello import ServerHello
@@ -43,25 +43,13 @@ def _nobody() -> Flow:
 
 
 def _reduce_flow(flow: Flow) -> tuple[object, ...]:
-    """The notes apart: a chain of them would be as many calls deep as it is long."""
     if flow is NOBODY:
         return _nobody, ()
-    state = _state(flow)
-    middle = flow.middle_note
-    state.update(first_note=None, last_note=None)
-    where = next((at for at, note in enumerate(flow.notes()) if note is middle), -1) if middle is not None else -1
-    return _made, (Flow, b"", 0, 0, 0), (state, pack_notes(flow), where), None, None, _set_flow
+    return _made, (Flow, b"", 0, 0, 0), _state(flow)
 
 
-def _set_flow(flow: Flow, packed: tuple[dict[str, Any], bytes, int]) -> None:
-    state, notes, where = packed
-    _set(flow, state)
-    unpack_notes(flow, notes, where)
-
-
-def _set(instance: object, state: dict[str, Any]) -> None:
-    for name, value in state.items():
-        setattr(instance, name, value)
+def _reduce_book(book: NoteBook) -> tuple[object, ...]:
+    return unpacked, book.packed()
 
 
 def _the_only_rarities() -> Rarities:
@@ -79,7 +67,7 @@ def _no_shape() -> HelloShape:
 def _reduce_rarities(rarities: Rarities) -> tuple[object, ...]:
     if rarities is NONE:
         return _the_only_rarities, ()
-    return _made, (Rarities,), {**_state(rarities), "middle_note": None}
+    return _made, (Rarities,), _state(rarities)
 
 
 def _reduce_half_rarities(rarities: HalfRarities) -> tuple[object, ...]:
@@ -103,6 +91,7 @@ def _register() -> None:
     make_packable(ServerHello)
     special: Iterable[tuple[type, Callable[[Any], tuple[object, ...]]]] = (
         (Flow, _reduce_flow),
+        (NoteBook, _reduce_book),
         (Rarities, _reduce_rarities),
         (HalfRarities, _reduce_half_rarities),
         (HelloShape, _reduce_shape),

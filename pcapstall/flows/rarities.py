@@ -9,7 +9,7 @@ from typing import Final
 from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.flows.holes import Hole
-from pcapstall.flows.kept import Alert, IcmpError, SegmentNote
+from pcapstall.flows.kept import Alert, IcmpError
 
 NO_SYN_ACKS: Final[list[tuple[i64, i64, i64]]] = []
 """Shared and empty."""
@@ -44,7 +44,6 @@ class Rarities:
         self.near_interface: i64 = NO_COPIES
         self.copies_come_later: bool = False
         self.server_tls_offset: i64 = 0
-        self.middle_note: SegmentNote | None = None
         self.alerts: list[Alert] | None = None
 
 
@@ -174,11 +173,6 @@ class WithRarities:
     def server_tls_offset(self) -> i64:
         """Where in the server's stream its TLS may begin: what the ClientHello's first segment acknowledged."""
         return self._rarities.server_tls_offset
-
-    @property
-    def middle_note(self) -> SegmentNote | None:
-        """The last of the first notes, behind which some are left out when there are too many."""
-        return self._rarities.middle_note
 
     @property
     def alerts(self) -> list[Alert] | None:

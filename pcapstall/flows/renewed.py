@@ -36,13 +36,11 @@ def renew(flow: Flow, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
     flow.state = LIVE
     flow.direction = BY_FIRST_SEEN
     flow.notes_after = UNENDED
-    flow.note_count = 0
     flow.hello_place = 0
     flow.flags = 0
     flow.mixed = 0
     flow.turn = 0
-    flow.last_note = None
-    flow.first_note = None
+    flow.book = None
     flow.client_finished_ref = 0
     flow.client_finished_ns = 0
     flow.id = flow_id

@@ -269,7 +269,7 @@ class FlowTable:
         self._remove(flow)
         take_back_resets(flow)
         self._tls.finish(flow)
-        note_count: i64 = i64(flow.note_count)
+        note_count: i64 = flow.note_count
         if self._sink.take(flow):
             self.limits.notes -= note_count
             self._tls.let_go(flow, True)

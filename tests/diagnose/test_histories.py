@@ -23,7 +23,7 @@ def test_of_a_flow_whose_notes_were_made_anew_another_one_is_made() -> None:
     (flow,), (again,) = followed(), followed()
     histories = Histories(1)
     before = histories.of(flow)
-    flow.first_note, flow.last_note = again.first_note, again.last_note
+    flow.book = again.book
     after = histories.of(flow)
     assert after is not before
     assert len(after.segs) == len(before.segs)

@@ -28,7 +28,7 @@ from test_table import Forgetful, feed, key_of
 from pcapstall.diagnose.thresholds import make_thresholds
 from pcapstall.flows.flow import HANDED_ON, NOBODY, Flow, HalfFlow
 from pcapstall.flows.head import StreamHead
-from pcapstall.flows.kept import SegmentNote
+from pcapstall.flows.notebook import NoteBook
 from pcapstall.flows.queue import Queue
 from pcapstall.flows.rarities import HalfRarities, Rarities
 from pcapstall.flows.renewed import clear, renew
@@ -43,8 +43,7 @@ from pcapstall.wire.tls_shape import HelloShapes
 OTHERS = {
     "beside": lambda: Flow(b"", 7, 7, 7),
     "flow": lambda: Flow(b"", 7, 7, 7),
-    "last_note": SegmentNote,
-    "first_note": SegmentNote,
+    "book": NoteBook,
     "hello_shapes": HelloShapes,
     "_client_hello": ClientHello,
     "server_hello": ServerHello,

@@ -112,9 +112,9 @@ class Collector(FlowSink):
 
     def _keep_notes(self, flow: Flow) -> None:
         """Keep the segment headers of a flow that is kept, as long as there is room."""
-        self._notes += i64(flow.note_count)
+        self._notes += flow.note_count
         if self._notes > NOTES_MAX:
-            self._notes -= i64(flow.note_count)
+            self._notes -= flow.note_count
             flow.flags |= FLAG_NOTES_CUT
             flow.forget_notes()
 
