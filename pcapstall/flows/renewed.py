@@ -20,13 +20,11 @@ def clear(flow: Flow) -> None:
     flow.server_hello = None
 
 
-def renew(flow: Flow, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
-    """Make ``flow``, which was cleared, what ``Flow(key, flow_id, ns, ref)`` would be."""
+def reset(flow: Flow) -> None:
+    """Make ``flow``, which was cleared, like a new one, but for what `renew` tells it; while it is in the cache."""
     flow.source = NOWHERE
     flow.destination = NOWHERE
     flow.beside = None
-    flow.last_ns = ns
-    flow.last_ref = ref
     flow.syn_ack_ref = 0
     flow.ack_ref = 0
     flow.settled = False
@@ -43,11 +41,7 @@ def renew(flow: Flow, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
     flow.book = None
     flow.client_finished_ref = 0
     flow.client_finished_ns = 0
-    flow.id = flow_id
-    flow._key = key
     flow.tunnel = ""
-    flow.first_ns = ns
-    flow.first_ref = ref
     flow.syn_ns = 0
     flow.syn_ref = 0
     flow.syn_ack_ns = 0
@@ -67,16 +61,27 @@ def renew(flow: Flow, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
     flow.server_hello_end = NEVER
     flow.closed_ns = 0
     flow.queued = 0
-    _renew_half(flow.opener, flow)
-    _renew_half(flow.answerer, flow)
+    _reset_half(flow.opener)
+    _reset_half(flow.answerer)
 
 
-def _renew_half(half: HalfFlow, flow: Flow) -> None:
+def renew(flow: Flow, key: bytes, flow_id: i64, ns: i64, ref: i64) -> None:
+    """Make ``flow``, which was reset, what ``Flow(key, flow_id, ns, ref)`` would be."""
+    flow._key = key
+    flow.id = flow_id
+    flow.first_ns = ns
+    flow.first_ref = ref
+    flow.last_ns = ns
+    flow.last_ref = ref
+    flow.opener.flow = flow
+    flow.answerer.flow = flow
+
+
+def _reset_half(half: HalfFlow) -> None:
     half.base_seq = -1
     half.next_offset = 0
     half.acked_offset = 0
     half.ack_watch = NEVER
-    half.flow = flow
     half.packets = 0
     half.payload_bytes = 0
     half.last_payload_ns = 0

@@ -28,7 +28,7 @@ from pcapstall.flows.oddities import is_over, take_back_resets
 from pcapstall.flows.pending import longest_pending
 from pcapstall.flows.places import FlowPlaces
 from pcapstall.flows.queue import Queue
-from pcapstall.flows.renewed import clear, renew
+from pcapstall.flows.renewed import clear, renew, reset
 from pcapstall.flows.share import CLOSING as CLOSING_PHASE
 from pcapstall.flows.share import DONE, GIVEN_UP, THE_END, Share
 from pcapstall.flows.tcp import TcpEvents
@@ -296,4 +296,5 @@ class FlowTable:
         if self.opened is None:
             clear(flow)
             if not is_queued and len(self._spare) < SPARE_MAX:
+                reset(flow)
                 self._spare.append(flow)

@@ -31,7 +31,7 @@ from pcapstall.flows.head import StreamHead
 from pcapstall.flows.notebook import NoteBook
 from pcapstall.flows.queue import Queue
 from pcapstall.flows.rarities import HalfRarities, Rarities
-from pcapstall.flows.renewed import clear, renew
+from pcapstall.flows.renewed import clear, renew, reset
 from pcapstall.flows.table import FlowSink, FlowTable
 from pcapstall.pipeline.scan.collect import Collector
 from pcapstall.report.thresholds import parse_thresholds
@@ -94,6 +94,7 @@ def test_every_field_of_a_renewed_flow_is_that_of_a_new_one() -> None:
     assert len(facts(flow.opener)) > 20
     spoil(flow)
     clear(flow)
+    reset(flow)
     renew(flow, b"key", 5, 6, 7)
     assert facts(flow) == facts(Flow(b"key", 5, 6, 7))
 
