@@ -6,10 +6,11 @@ every connection of the capture is looked at as soon as one has failed.
 
 from typing import Final
 
-from librt.vecs import append, vec
+from librt.vecs import vec
 from mypy_extensions import i64
 
 from pcapstall.core.packed import Unpacker
+from pcapstall.core.vecs import lengthened
 from pcapstall.core.words import V4_KEY_LEN
 from pcapstall.diagnose.connections import CONNECTED, Connection, connection_at
 from pcapstall.diagnose.intervals import SYN_RETRY_NS
@@ -31,14 +32,16 @@ class Races:
         self._connections: Unpacker = Unpacker(knowledge.connections)
         self._last_of_span: dict[int, int] = {}
         """Of the connections that came about: the last one whose SYN is in a span, by their numbers from 0."""
-        self._before: vec[i64] = vec[i64]()
+        self._before: vec[i64] = lengthened(vec[i64](), len(knowledge.connections))
         """By those numbers: the one before it in the same span; -1 for none."""
-        self._places: vec[i64] = vec[i64]()
+        self._places: vec[i64] = lengthened(vec[i64](), len(knowledge.connections))
         """Likewise: where it is among all connections."""
         self._by_client: dict[int, dict[bytes, list[Connection]]] = {}
         """Of spans that were asked about: by server port and client address, and by server port and family. Few are
         asked about, and to sort a connection in so takes longer than to have followed it."""
         them = self._connections
+        before = self._before
+        places = self._places
         last_span: i64 = 0
         last: i64 = -1
         number: i64 = 0
@@ -51,8 +54,8 @@ class Races:
                     self._last_of_span[last_span] = last
                 last = self._last_of_span.get(span, -1)
                 last_span = span
-            self._before = append(self._before, last)
-            self._places = append(self._places, them.place())
+            before[number] = last
+            places[number] = them.place()
             last = number
             number += 1
         if last >= 0:
