@@ -12,6 +12,7 @@ from pcapstall.capture.cursor import RecordCursor
 from pcapstall.capture.info import CaptureInfo, CaptureWarning, ClockSteps, InterfaceInfo
 from pcapstall.capture.linktypes import linktype_name
 from pcapstall.capture.source import Source
+from pcapstall.core.counts import sum_known
 from pcapstall.core.frames import frame_ref
 
 MAX_CAPLEN: Final = 262144
@@ -117,7 +118,7 @@ class FileCursor(RecordCursor):
             clock=ClockSteps(self._back_count, self._back_max_ns, self._ahead_count, self._ahead_max_ns),
             linktypes=tuple(dict.fromkeys(interface.linktype for interface in interfaces)),
             interfaces=interfaces,
-            dropped=_sum_known([interface.dropped for interface in interfaces]),
+            dropped=sum_known([interface.dropped for interface in interfaces]),
             snaplen_cut=self.cut_count,
             unstamped=self.unstamped,
             absurd_stamps=self.absurd,
@@ -243,8 +244,3 @@ class FileCursor(RecordCursor):
         self._chunk_pos = 0
         self._chunk_len = len(chunk)
         return self._chunk_len > 0
-
-
-def _sum_known(values: list[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

@@ -51,8 +51,8 @@ NOT_TLS: Final = "not_tls"
 UNREADABLE: Final = "unreadable"
 INCOMPLETE: Final = "incomplete"
 
-_FAILED_TCP: Final = (REFUSED, FILTERED, PROHIBITED, RESET_DURING_HANDSHAKE)
-_FAILED_TLS: Final = (
+FAILED_TCP: Final = (REFUSED, FILTERED, PROHIBITED, RESET_DURING_HANDSHAKE)
+FAILED_TLS: Final = (
     ALERT,
     CLOSED_BEFORE_CLIENT_HELLO,
     RESET_BY_SERVER,
@@ -163,7 +163,7 @@ class Outcome:
     def _failed(self) -> bool:
         if self.tcp is CONNECTED and self.tls is ESTABLISHED:
             return False
-        if self.tcp in _FAILED_TCP or self.tls in _FAILED_TLS:
+        if self.tcp in FAILED_TCP or self.tls in FAILED_TLS:
             return True
         if self.tls == PARTIAL_CLIENT_HELLO or self.tls == NO_SERVER_HELLO:
             return not (self.near_capture_end or self.one_sided or self.snaplen_cut)

@@ -10,6 +10,8 @@ from datetime import date
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from pcapstall.core.times import DAY, SECOND
+
 # What a stamp lacks.
 ABSOLUTE: Final = 1
 """Nothing: nanoseconds since the Unix epoch."""
@@ -30,8 +32,6 @@ KIND_NAMES: Final = {
     ELAPSED: "seconds since a start",
 }
 BASE_YEAR: Final = 1972
-SECOND: Final = 1_000_000_000
-DAY: Final = 86_400 * SECOND
 
 
 class Stamp(NamedTuple):

@@ -6,10 +6,11 @@ Whether that explains a stall is judged in `diagnose.process`.
 
 from typing import Final
 
+from pcapstall.core.times import DAY
 from pcapstall.flows.flow import Flow
 from pcapstall.match.ends import End, Endpoint
 from pcapstall.match.matching import Match, Matching
-from pcapstall.match.offset import DAY_NS, QUARTER_NS, Offset, nearest
+from pcapstall.match.offset import QUARTER_NS, Offset, nearest
 from pcapstall.match.outline import Outline
 from pcapstall.strace.leader import EPOCH, TIME_OF_DAY
 from pcapstall.strace.sockets import Socket
@@ -57,5 +58,5 @@ def _by_its_own_clock(flow: Flow, matching: Matching) -> Matching | None:
         return None
     (base,) = meeting
     assumed = Matching(index)
-    assumed.offset = Offset(base, _ERROR_NS, True, 0, base - nearest(base, DAY_NS))
+    assumed.offset = Offset(base, _ERROR_NS, True, 0, base - nearest(base, DAY))
     return assumed

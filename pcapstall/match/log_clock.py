@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from pcapstall.logs.stamps import ABSOLUTE, BASE_YEAR, DAY, ELAPSED, NAIVE, SECOND, TIME_OF_DAY, YEARLESS, Stamp
+from pcapstall.core.times import DAY, SECOND
+from pcapstall.logs.stamps import ABSOLUTE, BASE_YEAR, ELAPSED, NAIVE, TIME_OF_DAY, YEARLESS, Stamp
 from pcapstall.match.offset import QUARTER_NS, nearest
 
 BEFORE_NS: Final = 5_000_000

@@ -7,8 +7,9 @@ a log that counts from its start gets that start.
 from collections.abc import Mapping
 from typing import Final
 
+from pcapstall.core.times import SECOND
 from pcapstall.logs.lines import LogFile, LogLine
-from pcapstall.logs.stamps import ABSOLUTE, ELAPSED, SECOND
+from pcapstall.logs.stamps import ABSOLUTE, ELAPSED
 from pcapstall.match.log_clock import BY_WRITES, LogClock, counted
 from pcapstall.match.offset import Offset, nearest
 from pcapstall.strace.written import key_of

@@ -7,6 +7,7 @@ after the handshake. Each pair bounds the offset on one side; bounds that contra
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from pcapstall.core.times import DAY
 from pcapstall.match.ends import End
 from pcapstall.strace.leader import EPOCH, TIME_OF_DAY
 from pcapstall.strace.model import Call
@@ -14,7 +15,6 @@ from pcapstall.strace.sockets import Preview, Socket
 
 QUARTER_NS: Final = 900_000_000_000
 """Time zones differ by multiples of this."""
-DAY_NS: Final = 86_400_000_000_000
 _CLOSE_NS: Final = 10_000_000
 _SLACK_NS: Final = 2_000
 """Both sides print microseconds, cut off or rounded."""
@@ -161,5 +161,5 @@ def _shown(ns: int | None, clock_kind: int) -> int | None:
     if clock_kind == EPOCH:
         return ns
     if clock_kind == TIME_OF_DAY:
-        return ns - nearest(ns, DAY_NS)
+        return ns - nearest(ns, DAY)
     return None

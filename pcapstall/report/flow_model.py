@@ -8,23 +8,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pcapstall.diagnose.lengths import ABSENT
+from pcapstall.diagnose.outcome import FAILED_TCP, FAILED_TLS, NO_SERVER_HELLO, PARTIAL_CLIENT_HELLO
 from pcapstall.diagnose.spans import START_EVENTS, holds_step
 
 if TYPE_CHECKING:
     from pcapstall.report.end_model import LogLineReport, ThreadReport
 
-_FAILED_TCP: Final = frozenset(("refused", "filtered", "prohibited", "reset_during_handshake"))
-_FAILED_TLS: Final = frozenset(
-    (
-        "alert",
-        "closed_before_client_hello",
-        "reset_by_server",
-        "closed_by_server",
-        "client_gave_up",
-        "client_rejected_likely",
-    )
-)
-_UNFINISHED_TLS: Final = frozenset(("partial_client_hello", "no_server_hello"))
+_UNFINISHED_TLS: Final = (PARTIAL_CLIENT_HELLO, NO_SERVER_HELLO)
 _CUT: Final = frozenset(("near_capture_end", "one_sided", "snaplen_cut"))
 
 
@@ -33,7 +23,7 @@ def is_failed(tcp_outcome: str, tls_outcome: str | None, flags: Iterable[str]) -
 
     A probe, a raced connection and what is not TLS are none; a handshake that the capture cut off is none either.
     """
-    if tcp_outcome in _FAILED_TCP or tls_outcome in _FAILED_TLS:
+    if tcp_outcome in FAILED_TCP or tls_outcome in FAILED_TLS:
         return True
     return tls_outcome in _UNFINISHED_TLS and _CUT.isdisjoint(flags)
 

@@ -87,7 +87,9 @@ def _fin_in_rst(value: Value, ours: FlowReport, theirs: SeenFlow) -> bool:
 
 
 ICMP_QUOTE: Final = "icmp_quote"
+"""The TCP header that an ICMP error quotes."""
 DAMAGED_HEADER: Final = "damaged_header"
+"""A TCP header whose length is impossible: tshark shows its flags, but no length of the payload."""
 UNKNOWN_LINK_TYPE: Final = "unknown_link_type"
 UNREADABLE: Final = "unreadable"
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from pcapstall.core.times import DAY
 from pcapstall.strace.leader import NO_STAMP, RELATIVE, TIME_OF_DAY
 
-_DAY_NS: Final = 86_400_000_000_000
 _STEP_NS: Final = 1_000_000_000
 _MAX_NS: Final = 1 << 62
 
@@ -60,9 +60,9 @@ class Clock:
         now: i64 = stamp_ns
         if kind == TIME_OF_DAY:
             now += self.day_ns
-            if last >= 0 and now < last - _DAY_NS // 2 and self.day_ns < _MAX_NS:
-                self.day_ns += _DAY_NS
-                now += _DAY_NS
+            if last >= 0 and now < last - DAY // 2 and self.day_ns < _MAX_NS:
+                self.day_ns += DAY
+                now += DAY
         if last >= 0 and now < last - _STEP_NS:
             self.steps_back += 1
         self._last_ns = now
@@ -85,5 +85,5 @@ class Clock:
 
     def next_day(self) -> None:
         """The stamps begin a day later than was thought."""
-        self.day_ns += _DAY_NS
-        self._last_ns += _DAY_NS
+        self.day_ns += DAY
+        self._last_ns += DAY

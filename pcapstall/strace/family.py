@@ -13,6 +13,7 @@ from mypy_extensions import i64
 
 from pcapstall.core.errors import InputError
 from pcapstall.core.textfile import TextSource
+from pcapstall.core.times import DAY
 from pcapstall.strace.body import CALL
 from pcapstall.strace.detect import Layout, examine
 from pcapstall.strace.feed import LineFeed
@@ -24,8 +25,6 @@ from pcapstall.strace.tasks import Threads
 _TID_SUFFIX: Final = re.compile(r"(.+)\.([1-9][0-9]{0,7})(?:\.(?:gz|zst|lz4|bz2|xz))?")
 SETTLED_NS: Final = 10_000_000_000
 """So long after the last time that is asked about reading goes on, for the line after a gap."""
-_HALF_DAY_NS: Final = 43_200_000_000_000
-_DAY_NS: Final = 86_400_000_000_000
 _CHUNK: Final = 128 * 1024
 _SMALL_FAMILY: Final = 64
 """Files of a family that may all be open at once."""
@@ -151,13 +150,13 @@ class Lines:
             if reader.clock.kind == NO_STAMP or reader.clock.kind == RELATIVE:
                 # The differences of -r are to the line before in whichever file.
                 self.ordered = False
-            if reader.clock.kind == TIME_OF_DAY and reader.time_ns < max(firsts) - _HALF_DAY_NS:
+            if reader.clock.kind == TIME_OF_DAY and reader.time_ns < max(firsts) - DAY // 2:
                 self._shift(number)
         latest = max(firsts)
         for number, reader in enumerate(self.readers):
             if firsts[number] < 0 and reader.kind == 0:
                 continue
-            if reader.clock.kind == TIME_OF_DAY and reader.time_ns < latest - _HALF_DAY_NS:
+            if reader.clock.kind == TIME_OF_DAY and reader.time_ns < latest - DAY // 2:
                 self._shift(number)
             key: i64 = self._key(number)
             insort(self._waiting, (-key, -number))
@@ -167,10 +166,10 @@ class Lines:
         reader = self.readers[number]
         if reader.clock.day_ns == 0:
             reader.clock.next_day()
-            reader.time_ns += _DAY_NS
-            reader.start_ns += _DAY_NS
+            reader.time_ns += DAY
+            reader.start_ns += DAY
             if reader.end_ns >= 0:
-                reader.end_ns += _DAY_NS
+                reader.end_ns += DAY
             reader.thread.last_ns = reader.time_ns
 
     def _key(self, number: i64) -> i64:

@@ -7,7 +7,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from pcapstall.core.times import format_step
+from pcapstall.core.times import DAY, format_step
 from pcapstall.diagnose.case import NO_LOSS, STEADY_CLOCK, Case
 from pcapstall.diagnose.clock_steps import Lapse
 from pcapstall.diagnose.rules import facts
@@ -32,7 +32,6 @@ from pcapstall.diagnose.verdict import (
 )
 from pcapstall.wire.segment import RST, SYN
 
-DAY_NS: Final = 86_400_000_000_000
 _AT_ONCE_NS: Final = 5_000_000
 """A segment that was held until an ACK leaves within this time of it."""
 _DELAYED_NS: Final = 30_000_000
@@ -63,7 +62,7 @@ def clock_step(case: Case) -> Judgement:
             STEADY_CLOCK,
             split(case.start_ns, case.end_ns, [(case.end_ns - lapse.lacking_ns, UNKNOWN)], CAPTURE),
         )
-    if case.length_ns <= DAY_NS:
+    if case.length_ns <= DAY:
         return "the stall is shorter than a day, and no clock of a host contradicts it"
     return conclude(
         case,

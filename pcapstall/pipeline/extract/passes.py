@@ -14,6 +14,7 @@ from pcapstall.capture.captures import open_captures
 from pcapstall.capture.info import CaptureInfo
 from pcapstall.capture.reader import FileCursor
 from pcapstall.capture.source import Stop
+from pcapstall.core.counts import sum_known
 from pcapstall.core.endpoints import format_endpoints
 from pcapstall.core.frames import file_of, frame_of, frame_ref
 from pcapstall.core.garbage import without_garbage
@@ -211,7 +212,7 @@ def _write_pcapng(
         file.reached(number, ts_ns)
     for number, sources in counts.items():
         told = [picked.infos[index].interfaces[interface] for index, interface in sources]
-        file.statistics(number, _sum(info.received for info in told), _sum(info.dropped for info in told))
+        file.statistics(number, sum_known(info.received for info in told), sum_known(info.dropped for info in told))
     return Written(len(copying.refs), len(counts), copying.refs)
 
 
@@ -241,8 +242,3 @@ def _described(source: _Source, infos: Sequence[CaptureInfo]) -> Described:
         return Described(linktype, number)
     info = told[number]
     return Described(linktype, number, info.name, info.description, info.filter, info.snaplen, info.comments)
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from pcapstall.core.endpoints import format_endpoint
 from pcapstall.core.times import SECOND
 from pcapstall.pipeline.tshark.messages import Fragments, Message, all_fields, read_messages
+from pcapstall.report.known_differences import DAMAGED_HEADER, ICMP_QUOTE
 
 PROTOCOLS: Final = ("frame", "ip", "ipv6", "tcp", "tcp.segments", "tls", "icmp", "icmpv6")
 FIELDS: Final = (
@@ -46,11 +47,6 @@ FIELDS: Final = (
 
 _ENDPOINT: Final = ("tcp.stream", "tcp.srcport", "tcp.dstport")
 _WHOLE: Final = ("tcp.flags", "tcp.seq", "tcp.ack", "tcp.len")
-
-ICMP_QUOTE: Final = "icmp_quote"
-"""The TCP header that an ICMP error quotes."""
-DAMAGED_HEADER: Final = "damaged_header"
-"""A TCP header whose length is impossible: tshark shows its flags, but no length of the payload."""
 
 
 class TsharkSegment(NamedTuple):

@@ -10,8 +10,9 @@ from typing import Final
 
 from pcapstall.core.seq import seq_diff
 from pcapstall.pipeline.tshark.messages import CLIENT_HELLO, ENCRYPTED_EXTENSIONS, SERVER_HELLO, Message
-from pcapstall.pipeline.tshark.packets import DAMAGED_HEADER, TsharkSegment, TsharkStray
+from pcapstall.pipeline.tshark.packets import TsharkSegment, TsharkStray
 from pcapstall.report.comparison_model import COMPARED_EVENTS, Decrypted, Seen, SeenAlert, SeenFlow
+from pcapstall.report.known_differences import DAMAGED_HEADER
 from pcapstall.wire.segment import ACK, FIN, RST, SYN
 from pcapstall.wire.tls_names import ALERT_LEVELS, HANDSHAKE_NAMES, alert_name, version_name
 

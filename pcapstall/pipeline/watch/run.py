@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from pcapstall.capture.captures import Captures, open_captures
 from pcapstall.capture.ring import BATCH_NS
 from pcapstall.capture.source import Stop
+from pcapstall.core.counts import sum_known
 from pcapstall.core.endpoints import format_endpoints
 from pcapstall.core.errors import InputError
 from pcapstall.core.times import MS
@@ -179,7 +180,6 @@ class _Watcher(Listener):
         """How things stand."""
         flows, limits = self._flows, self._table.limits
         infos = self.cursor.infos() if self.cursor is not None else []
-        dropped = [info.dropped for info in infos if info.dropped is not None]
         return Standing(
             event=event,
             ns=self._now_ns or None,
@@ -190,7 +190,7 @@ class _Watcher(Listener):
             stalled=flows.flows_stalled,
             failed=flows.flows_failed,
             packets=sum(info.packets for info in infos) - self._at_hand,
-            dropped=sum(dropped) if dropped else None,
+            dropped=sum_known(info.dropped for info in infos),
             closed_early=limits.closed_early,
             left_unread=limits.left_unread,
             clock_set=self._clock_set or any(CLOCK_STEPS in doubts(info, 0) for info in infos),
