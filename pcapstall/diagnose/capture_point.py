@@ -11,6 +11,7 @@ from mypy_extensions import i64
 
 from pcapstall.diagnose.knowledge import Knowledge, client_key
 from pcapstall.diagnose.pairs import Pair, is_one_host
+from pcapstall.diagnose.verdict import HIGH, LOW, MEDIUM
 from pcapstall.flows.flow import Flow
 from pcapstall.wire.tls_reader import NEVER
 
@@ -19,10 +20,6 @@ SERVER: Final = "server"
 MIDDLE: Final = "middle"
 LOCAL: Final = "local"
 UNKNOWN: Final = "unknown"
-
-HIGH: Final = "high"
-MEDIUM: Final = "medium"
-LOW: Final = "low"
 
 Point = tuple[str, str | None]
 """The capture point and its confidence. `UNKNOWN` has None where nothing tells, low where evidence conflicts."""

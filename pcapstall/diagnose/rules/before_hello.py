@@ -68,11 +68,11 @@ def unacknowledged_request(case: Case) -> Judgement:
 
 def await_server(case: Case) -> Judgement:
     """Most of the time before the hello was the server's: it owed a greeting or an answer."""
-    turn = owed(case)
-    if turn is None:
+    due = owed(case)
+    if due is None:
         return NO_TURN
     said = exchange(case)
-    marks = list(turn.marks)
+    marks = list(due.marks)
     owes = ""
     if case.is_open:
         owes = case.flow.owes or (GREETING if not said and case.server_speaks_first else "")
@@ -80,7 +80,7 @@ def await_server(case: Case) -> Judgement:
             return "the capture lacks bytes of the server"
     if owes:
         marks.append((case.end_ns, AWAIT_SERVER))
-    parts = split(case.start_ns, case.end_ns, marks, turn.process)
+    parts = split(case.start_ns, case.end_ns, marks, due.process)
     waited = parts.get(AWAIT_SERVER, 0)
     if 2 * waited < case.length_ns:
         return "the server did not owe a byte for most of the time"

@@ -115,18 +115,18 @@ def missed_by_capture(case: Case) -> Judgement:
 
 
 def _what(case: Case) -> str:
-    turn = owed(case)
-    return turn.what if turn is not None else "what was waited for"
+    due = owed(case)
+    return due.what if due is not None else "what was waited for"
 
 
 def zero_window(case: Case) -> Judgement:
     """The side whose turn it was had no room to send into: the other one's process did not read."""
-    turn = owed(case)
-    if turn is None:
+    due = owed(case)
+    if due is None:
         return NO_TURN
     end_ns: i64 = case.end_ns
     peers = [
-        seg for seg in case.history.of(not turn.turn.from_client) if not seg.flags & (RST | SYN) and seg.ns < end_ns
+        seg for seg in case.history.of(not due.turn.from_client) if not seg.flags & (RST | SYN) and seg.ns < end_ns
     ]
     closed: Seg | None = None
     for seg in peers:
@@ -149,14 +149,14 @@ def zero_window(case: Case) -> Judgement:
     shut = until - max(int(closed.ns), case.start_ns)
     if 2 * shut < case.length_ns:
         return "the window was closed for a small part of the time only"
-    other = turn.other_side
-    cause = SERVER_PROCESS if turn.turn.from_client else CLIENT_PROCESS
+    other = due.other_side
+    cause = SERVER_PROCESS if due.turn.from_client else CLIENT_PROCESS
     return conclude(
         case,
         cause,
         "zero_window",
         HIGH,
-        f"the {other}'s window was closed for {span(shut)}: its process did not read, and the {turn.side} could not "
+        f"the {other}'s window was closed for {span(shut)}: its process did not read, and the {due.side} could not "
         f"send",
         [Fact(f"The {other} announces a window of 0.", refs(closed.ref, opened.ref if opened else 0))],
         "",

@@ -257,8 +257,8 @@ def _unknown(scene: Scene, parts: Mapping[str, int]) -> TwoVerdict:
 
 def _skips(case: Case) -> bool:
     """Whether IP IDs say that the host sent something that its own capture lacks."""
-    turn = owed(case)
-    return turn is not None and prove(case, turn.turn).lost > 0
+    due = owed(case)
+    return due is not None and prove(case, due.turn).lost > 0
 
 
 def _turn_fact(scene: Scene, step: Step, at_client: bool) -> TwoFact:
