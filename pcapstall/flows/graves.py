@@ -15,7 +15,7 @@ from pcapstall.flows.flow import AHEAD_NS, CLOSING, Flow, HalfFlow
 from pcapstall.flows.keys import shared_key, v4_key
 from pcapstall.flows.oddities import UNSEEN_LEN, known_end
 from pcapstall.flows.share import Share
-from pcapstall.wire.segment import ACK, SYN, V6_ENDPOINT, Segment
+from pcapstall.wire.segment import ACK, RST, SYN, V6_ENDPOINT, Segment
 
 PLACES: Final = 256
 """At first; always a power of two."""
@@ -155,9 +155,11 @@ class Graves:
 def is_reuse(half: HalfFlow, segment: Segment) -> bool:
     """Whether a SYN opens a new connection between known endpoints.
 
-    A SYN-ACK does when the old one is over and it answers another SYN, which was not captured.
+    A SYN-ACK does when the old one is over and it answers another SYN, which was not captured. With RST neither does.
     """
     flow = half.flow
+    if segment.flags & RST != 0:
+        return False
     if segment.flags & ACK != 0:
         if flow.state != CLOSING or half.base_seq < 0 or segment.ack == half.peer.base_seq:
             return False

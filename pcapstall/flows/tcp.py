@@ -201,7 +201,8 @@ def _control(half: HalfFlow, segment: Segment, offset: i64, kind: i64) -> i64:
         note_reset(half, segment, offset)
         return kind
     if flags & SYN != 0:
-        return _synchronise(half, segment)
+        # A FIN beside it counts as well, as soon as the connection is there (RFC 9293 section 3.10.7.2 and .3).
+        kind = _synchronise(half, segment)
     if flags & FIN != 0:
         # A FIN takes one sequence number after the payload.
         end: i64 = offset + segment.payload_len + 1

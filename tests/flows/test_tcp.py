@@ -288,3 +288,29 @@ def test_a_reset_acknowledges_nothing(flags: int, acked: int) -> None:
     talk.client(b"x" * 10)
     talk.server(flags=flags)
     assert only(talk.packets).client().acked_offset == acked
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_fin_beside_a_syn_is_one(answered: bool) -> None:
+    """RFC 9293 section 3.10.7.2: what else a SYN has is looked at once the connection is there."""
+    talk = Talk()
+    talk.client(b"data", flags=SYN | FIN)
+    if answered:
+        talk.server(flags=SYN | ACK | FIN)
+        talk.client()
+    flow = only(talk.packets)
+    assert frames(flow.syn_ref, flow.client().fin_ref) == (1, 1)
+    assert frames(flow.syn_ack_ref, flow.server().fin_ref) == ((2, 2) if answered else (0, 0))
+    assert (flow.client().payload_bytes, flow.client().next_offset) == (4, 5)
+
+
+@pytest.mark.parametrize("flags", [SYN | RST, SYN | RST | ACK])
+def test_a_reset_opens_no_connection(flags: int) -> None:
+    talk = Talk()
+    talk.handshake()
+    talk.close()
+    damaged = talk.server(flags=flags)
+    damaged.seq += 1_000_000
+    damaged.ack = 5
+    talk.client()
+    assert len(run(talk.packets)) == 1
