@@ -20,6 +20,10 @@ _SLACK_NS: Final = 2_000
 """Both sides print microseconds, cut off or rounded."""
 
 
+_FEW: Final = 10
+"""One of so many bounds may be wrong."""
+
+
 class Bound(NamedTuple):
     """The offset is at most (``upper``), or at least, so much."""
 
@@ -125,6 +129,10 @@ def settle(found: Iterable[Bound], clock_kind: int, drift_ns: int = 0) -> Offset
     if high is not None and low is not None and low > high:
         least = max(bound.least_ns for bound in everything if not bound.upper)
         if least > high:
+            lasting = [bound for bound in everything if bound.upper or bound.least_ns <= high]
+            if 0 < (len(everything) - len(lasting)) * _FEW <= len(lowers):
+                # Of a packet that the capture dropped it has a later copy, or a later packet: too high a bound.
+                return settle(lasting, clock_kind, drift_ns)
             return Offset((low + high) // 2, (low - high) // 2, False, len(everything), None)
         # A call was in for longer than -T says, by the time that strace took before it: the stamps that calls were
         # entered at hold.

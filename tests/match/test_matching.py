@@ -236,6 +236,17 @@ def test_a_call_that_had_returned_by_the_next_line_cannot_have_waited_for_longer
     assert not found.offset.consistent
 
 
+def test_a_capture_that_dropped_packets_makes_few_bounds_too_high() -> None:
+    """Of an ACK that it missed it has a later one, which no accept can have waited for."""
+    right = [bound(True, 80_000), *(bound(False, -60_000 - number) for number in range(9))]
+    offset = settle([*right, bound(False, 102_230_000)], EPOCH)
+    assert offset is not None
+    assert (offset.ns, offset.consistent) == (0, True)
+    contradicting = settle([*right[:5], bound(False, 102_230_000)], EPOCH)
+    assert contradicting is not None
+    assert not contradicting.consistent
+
+
 def test_no_pair_no_offset() -> None:
     assert settle([], EPOCH) is None
 

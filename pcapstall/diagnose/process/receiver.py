@@ -3,6 +3,8 @@
 The longest of the three is the stage that was late. A late accept is the process's only if nobody waited for it.
 """
 
+from typing import Final
+
 from pcapstall.core.times import format_span
 from pcapstall.diagnose.engine import Tried
 from pcapstall.diagnose.process.elsewhere import not_listening
@@ -14,8 +16,11 @@ from pcapstall.diagnose.process.trust import Limits
 from pcapstall.diagnose.verdict import MEDIUM, Fact
 from pcapstall.strace.call_names import ACCEPTS, POLLS, READS, WRITES
 from pcapstall.strace.model import Thread
-from pcapstall.strace.waits import EPOLLET
+from pcapstall.strace.waits import EPOLLET, EPOLLONESHOT, EVENT_BITS
 from pcapstall.strace.window import NO, Note
+
+_TOLD_ONCE: Final = EPOLLET | EPOLLONESHOT | EVENT_BITS[b"EPOLLEXCLUSIVE"]
+"""Of a connection that waits to be accepted one thread is told, and once."""
 
 
 class _Read:
@@ -210,8 +215,8 @@ def _somebody_waited(scene: Scene, accepted_ns: int) -> bool:
         return False
     waits = scene.waits(listener)
     told_ns = accepted_ns
-    if any(wait.asked >= 0 and wait.asked & EPOLLET for wait in waits):
-        # An edge comes once: when it was delivered, waits on the same set are for something else.
+    if any(wait.asked >= 0 and wait.asked & _TOLD_ONCE for wait in waits):
+        # When it was delivered, further waits on that set are for something else, and those on others are not woken.
         told = (int(wait.end_ns) for wait in waits if wait.delivered != NO and scene.begin_ns <= wait.end_ns)
         told_ns = min(min(told, default=scene.begin_ns), accepted_ns)
     spans = [(int(note.start_ns), int(note.end_ns)) for note in scene.io(ACCEPTS, listener)]

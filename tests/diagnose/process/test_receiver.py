@@ -99,6 +99,20 @@ def test_waits_after_an_edge_of_the_listener_are_for_something_else() -> None:
     assert row.reason == "server_slow_hello", "a wait on a level would have returned: the connection was not there yet"
 
 
+def test_threads_that_an_exclusive_wait_does_not_wake_are_no_sign_that_nothing_was_there() -> None:
+    """Each has a set of its own; the kernel wakes one, which dawdles."""
+    event = "{events=EPOLLIN|EPOLLEXCLUSIVE, data={u32=3, u64=3}}"
+    sets = [(-0.19, f"epoll_create1(EPOLL_CLOEXEC) = {number} <0.000010>") for number in (5, 6)]
+    adds = [(-0.15, f"epoll_ctl({number}, EPOLL_CTL_ADD, 3, {event}) = 0 <0.000010>") for number in (5, 6)]
+    clone = (-0.14, "clone3({flags=CLONE_THREAD|CLONE_FILES}, 88) = 8 <0.0>")
+    told_of = (-0.1, "epoll_wait(5, [{events=EPOLLIN, data={u32=3, u64=3}}], 64, -1) = 1 <0.115500>")
+    text = strace([*START, *sets, *adds, clone]) + strace([(-0.11, "epoll_wait(6,  <unfinished ...>")], 8)
+    text += strace([told_of, nap(0.0156, 2.99), accept(3.0101, 0.00003), read(3.0105), WRITE])
+    text += strace([(4.89, "<... epoll_wait resumed>[], 64, 5000) = 0 <5.000000>")], 8)
+    row, _ = told(slow_server(), text, "server")
+    assert (row.reason, row.activity, row.confidence) == ("late_accept", "blocked_in_syscall", "high")
+
+
 def test_a_server_that_wrote_in_time_is_cleared() -> None:
     """Also by a trace that ends soon after."""
     calls = [accept(-0.1, 0.1155), read(0.0163), (0.02, WRITE[1])]
