@@ -20,7 +20,9 @@ from pcapstall.wire.link import (
     LINKTYPE_NULL,
     LINKTYPE_PFLOG,
     LINKTYPE_PKTAP,
+    LINKTYPE_PPP,
     LINKTYPE_PPP_HDLC,
+    LINKTYPE_PPP_WITH_DIR,
     open_frame,
 )
 from pcapstall.wire.protocols import (
@@ -33,6 +35,7 @@ from pcapstall.wire.protocols import (
     PPPOE,
 )
 from pcapstall.wire.segment import Segment
+from pcapstall.wire.wide_area import LINKTYPE_FRELAY, LINKTYPE_IPOIB, LINKTYPE_JUNIPER_ETHER
 from pcapstall.wire.wireless import (
     LINKTYPE_IEEE802_11,
     LINKTYPE_IEEE802_11_RADIOTAP,
@@ -41,8 +44,9 @@ from pcapstall.wire.wireless import (
 )
 
 _KEPT: Final[dict[int, int]] = {
-    LINKTYPE_NULL: 4, 9: 1 << 16, LINKTYPE_PPP_HDLC: 1 << 16, 51: 1 << 16, 100: 1 << 16, LINKTYPE_C_HDLC: 1 << 16,
-    LINKTYPE_LOOP: 4, LINKTYPE_PFLOG: 2, 204: 1 << 16, LINKTYPE_IPNET: 12, 240: 4, 274: 8,
+    LINKTYPE_NULL: 4, LINKTYPE_PPP: 1 << 16, LINKTYPE_PPP_HDLC: 1 << 16, 51: 1 << 16, 100: 1 << 16,
+    LINKTYPE_C_HDLC: 1 << 16, LINKTYPE_FRELAY: 1 << 16, LINKTYPE_LOOP: 4, LINKTYPE_PFLOG: 2, LINKTYPE_JUNIPER_ETHER: 6,
+    LINKTYPE_PPP_WITH_DIR: 1 << 16, LINKTYPE_IPNET: 12, 240: 4, 274: 8,
 }  # fmt: skip
 """How many bytes of a link header are kept, of link types that have no addresses in them; 0 of others."""
 _NFLOG_KEPT: Final = frozenset((4, 5))
@@ -121,6 +125,8 @@ class Links:
                 self._macs(buf, out, (start + 12,))
         elif linktype == LINKTYPE_NFLOG:
             self._nflog(buf, out, start, at)
+        elif linktype == LINKTYPE_IPOIB:
+            out[at - 4 : at] = buf[at - 4 : at]
         elif is_wireless(linktype):
             self._wireless(buf, out, start, at, linktype)
         else:

@@ -25,28 +25,29 @@ from pcapstall.wire.protocols import (
     UNKNOWN_LINKTYPE,
 )
 from pcapstall.wire.segment import Segment
+from pcapstall.wire.wide_area import is_wide_area, open_wide_area
 from pcapstall.wire.wireless import is_wireless, open_wireless
 
 LINKTYPE_NULL: Final = 0
 LINKTYPE_ETHERNET: Final = 1
+LINKTYPE_PPP: Final = 9
 LINKTYPE_PPP_HDLC: Final = 50
 LINKTYPE_RAW: Final = 101
 LINKTYPE_C_HDLC: Final = 104
 LINKTYPE_LOOP: Final = 108
 LINKTYPE_LINUX_SLL: Final = 113
 LINKTYPE_PFLOG: Final = 117
+LINKTYPE_PPP_WITH_DIR: Final = 204
 LINKTYPE_IPNET: Final = 226
 LINKTYPE_NFLOG: Final = 239
 LINKTYPE_PKTAP: Final = 258
 LINKTYPE_LINUX_SLL2: Final = 276
 
 _HEADER_OF: Final[dict[int, tuple[int, int]]] = {
-    9: (PPP, 0),
     12: (IP_ANY, 0),  # DLT_RAW of most systems
     14: (IP_ANY, 0),  # DLT_RAW of OpenBSD
     51: (PPPOE, 0),
     100: (LLC, 0),  # ATM_RFC1483
-    204: (PPP, 1),  # PPP_WITH_DIR
     219: (ETHERTYPE_MPLS, 0),
     228: (ETHERTYPE_IPV4, 0),
     229: (ETHERTYPE_IPV6, 0),
@@ -95,8 +96,10 @@ def open_frame(buf: bytes, start: i64, end: i64, linktype: i64, segment: Segment
     inner = _HEADER_OF.get(int(linktype))
     if inner is not None:
         return i64(inner[0]), start + i64(inner[1])
-    if linktype == LINKTYPE_PPP_HDLC or linktype == LINKTYPE_C_HDLC:
+    if linktype == LINKTYPE_PPP or linktype == LINKTYPE_PPP_HDLC or linktype == LINKTYPE_C_HDLC:
         return _hdlc(buf, start, end)
+    if linktype == LINKTYPE_PPP_WITH_DIR:
+        return _hdlc(buf, start + 1, end)
     if linktype == LINKTYPE_NFLOG:
         return _nflog(buf, start, end, segment)
     if linktype == LINKTYPE_IPNET:
@@ -107,6 +110,8 @@ def open_frame(buf: bytes, start: i64, end: i64, linktype: i64, segment: Segment
         return _pktap(buf, start, end, segment)
     if is_wireless(linktype):
         return open_wireless(buf, start, end, linktype)
+    if is_wide_area(linktype):
+        return open_wide_area(buf, start, end, linktype)
     return UNKNOWN_LINKTYPE, start
 
 
@@ -132,7 +137,10 @@ def _loopback(buf: bytes, at: i64, end: i64) -> tuple[i64, i64]:
 
 
 def _hdlc(buf: bytes, at: i64, end: i64) -> tuple[i64, i64]:
-    """PPP_HDLC and C_HDLC: Cisco's frame starts with 0x0F or 0x8F (RFC 1547 section 4.3.1), PPP's with FF 03."""
+    """C_HDLC, and PPP of any kind, for serial lines are captured as either.
+
+    Cisco's frame starts with 0x0F or 0x8F (RFC 1547 section 4.3.1), PPP's with FF 03 or, these left out, a protocol.
+    """
     if at + 4 > end:
         return LINK_CUT, end
     if buf[at] == 0x0F or buf[at] == 0x8F:
