@@ -51,6 +51,8 @@ class Direction:
         """The first call that moved bytes."""
         self.first_try: Call | None = None
         """The first call at all, whatever it returned."""
+        self.peek: Call | None = None
+        """The first read with MSG_PEEK that had bytes to show."""
         self.last_line: i64 = 0
         self.last_end_ns: i64 = -1
         self.end: Call | None = None

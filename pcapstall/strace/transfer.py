@@ -85,6 +85,8 @@ class Transfers:
             return
         if code == RECVFROM or code == RECVMSG:
             if self._peeks(reader, code):
+                if way.peek is None:
+                    way.peek = self._make(reader)
                 self._preview(reader, way, code, moved, True)
                 return
         self._moved(reader, way, code, moved)

@@ -13,6 +13,7 @@ from pcapstall.strace.walk import skip_decoration, skip_spaces, starts
 EPOLLIN: Final = 0x001
 EPOLLPRI: Final = 0x002
 EPOLLOUT: Final = 0x004
+EPOLLEXCLUSIVE: Final = 1 << 28
 EPOLLONESHOT: Final = 1 << 30
 EPOLLET: Final = 1 << 31
 EVENT_BITS: Final[dict[bytes, int]] = {

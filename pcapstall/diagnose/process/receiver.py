@@ -16,21 +16,23 @@ from pcapstall.diagnose.process.trust import Limits
 from pcapstall.diagnose.verdict import MEDIUM, Fact
 from pcapstall.strace.call_names import ACCEPTS, POLLS, READS, WRITES
 from pcapstall.strace.model import Thread
-from pcapstall.strace.waits import EPOLLET, EPOLLONESHOT, EVENT_BITS
+from pcapstall.strace.waits import EPOLLET, EPOLLEXCLUSIVE, EPOLLONESHOT
 from pcapstall.strace.window import NO, Note
 
-_TOLD_ONCE: Final = EPOLLET | EPOLLONESHOT | EVENT_BITS[b"EPOLLEXCLUSIVE"]
+_TOLD_ONCE: Final = EPOLLET | EPOLLEXCLUSIVE | EPOLLONESHOT
 """Of a connection that waits to be accepted one thread is told, and once."""
 
 
 class _Read:
     """When the hello was read."""
 
-    def __init__(self, start_ns: int, end_ns: int, line: int, thread: Thread) -> None:
+    def __init__(self, start_ns: int, end_ns: int, line: int, thread: Thread, peeked: bool = False) -> None:
         self.start_ns = start_ns
         self.end_ns = end_ns if end_ns >= 0 else start_ns
         self.line = line
         self.thread = thread
+        self.peeked = peeked
+        """With MSG_PEEK, as a proxy does that wants the server's name first."""
 
 
 class _Steps:
@@ -115,7 +117,8 @@ def judge_receiver(scene: Scene) -> Finding | WrittenEarly | str:
         return found(LATE_ACCEPT, sentence, steps.to_accept, accepted.thread)
     if steps.longest == steps.to_write and read is not None:
         thread = write.thread if write is not None else read.thread
-        sentence = f"the process read the ClientHello and took {format_span(steps.to_write)} to answer"
+        looked = "looked at the ClientHello (MSG_PEEK)" if read.peeked else "read the ClientHello"
+        sentence = f"the process {looked} and took {format_span(steps.to_write)} to answer"
         sentence += _passed_on(scene, facts)
         return found(SLOW_HANDLING, sentence, steps.to_write, thread)
     reader = read.thread if read is not None else (accepted.thread if accepted is not None else None)
@@ -134,6 +137,17 @@ def _answer(scene: Scene, read: _Read | None) -> Note | None:
 
 
 def _read(scene: Scene) -> _Read | None:
+    """Where it had the hello first, be it to look at it only."""
+    read = _whole_read(scene)
+    peek = scene.socket.inbound.peek
+    if scene.case.stalled != "ch_sh" or peek is None or peek.end_ns < scene.begin_ns:
+        return read  # what was looked at before was not the whole hello
+    if read is not None and read.start_ns <= peek.end_ns:
+        return read
+    return _Read(int(peek.start_ns), int(peek.end_ns), int(peek.line), peek.thread, True)
+
+
+def _whole_read(scene: Scene) -> _Read | None:
     hello = scene.match.hello
     if scene.case.stalled == "ch_sh" and hello is not None and hello.call.start_ns >= 0:
         return _Read(int(hello.call.start_ns), int(hello.last.end_ns), int(hello.call.line), hello.call.thread)
@@ -181,7 +195,8 @@ def _facts(scene: Scene, read: _Read | None) -> list[Fact]:
             )
         )
     if read is not None:
-        facts.append(scene.fact(f"The ClientHello was read after {scene.after(read.end_ns)}.", read.line))
+        looked = "looked at (MSG_PEEK)" if read.peeked else "read"
+        facts.append(scene.fact(f"The ClientHello was {looked} after {scene.after(read.end_ns)}.", read.line))
     return facts
 
 

@@ -113,6 +113,15 @@ def test_threads_that_an_exclusive_wait_does_not_wake_are_no_sign_that_nothing_w
     assert (row.reason, row.activity, row.confidence) == ("late_accept", "blocked_in_syscall", "high")
 
 
+def test_a_hello_that_was_looked_at_was_not_left_unread() -> None:
+    """As of a proxy that takes the server's name from it."""
+    peek = (0.0163, f"recvfrom(4, {shown(HELLO)}, 600, MSG_PEEK, NULL, NULL) = {len(HELLO)} <0.000020>")
+    calls = [accept(-0.1, 0.1155), peek, nap(0.0168, 2.99), read(3.0105)]
+    row, _ = told(slow_server(), strace([*START, *calls, WRITE]), "server")
+    assert (row.reason, row.activity, row.confidence) == ("slow_handling", "blocked_in_syscall", "high")
+    assert "looked at the ClientHello (MSG_PEEK)" in (row.verdict or "")
+
+
 def test_a_server_that_wrote_in_time_is_cleared() -> None:
     """Also by a trace that ends soon after."""
     calls = [accept(-0.1, 0.1155), read(0.0163), (0.02, WRITE[1])]
