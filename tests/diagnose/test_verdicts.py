@@ -378,6 +378,28 @@ def test_lost_syn_ack_at_the_server() -> None:
     assert verdict(lost_syn(False), "server").stalled is None
 
 
+def unseen_ack(hello: bytes) -> Road:
+    """The ACK of the SYN-ACK is not in the capture; what comes next is 3 s later."""
+    road = Road()
+    road.c(0, SYN)
+    road.s(5 * MS, SYN | ACK)
+    road.c(10 * MS, dropped=True)
+    road.c(3 * SECOND, PSH | ACK if hello else ACK, hello)
+    if not hello:
+        road.c(3 * SECOND + MS, PSH | ACK, HELLO)
+    answer(road, 3 * SECOND + MS)
+    return road
+
+
+@pytest.mark.parametrize("view", ["client", "server"])
+def test_an_ack_that_nobody_missed_but_the_capture(view: str) -> None:
+    """Neither the SYN nor the SYN-ACK was repeated, so that both had been answered."""
+    row = verdict(unseen_ack(HELLO), view)
+    assert found(row) == ("synack_ack", "client_process", "client_silent", "medium")
+    assert "neither the SYN nor the SYN-ACK was repeated" in row.evidence[0].text
+    assert found(verdict(unseen_ack(b""), view)) == ("synack_ack", "capture", "missed_by_capture", "medium")
+
+
 def test_syn_dropped_by_the_servers_host() -> None:
     road = Road()
     road.c(0, SYN)

@@ -66,8 +66,9 @@ VERDICTS: dict[str, list[tuple[str, str, str, str]]] = {
         ("41006", "server_kernel", "syn_dropped_by_host", "high"),
     ],
     "late-banner": [("52280", "server_process", "await_server", "high")],
-    # The mirror port is 15 ms from the client: what is before it may be anybody's there.
+    "missed-ack": [("41001", "client_process", "client_silent", "medium")],
     "missed-by-capture": [("41001", "capture", "missed_by_capture", "medium")],
+    # The mirror port is 15 ms from the client: what is before it may be anybody's there.
     "middle": [
         ("58630", "client_process", "client_silent", "medium"),
         ("41001", "network_to_server", "syn_loss", "high"),

@@ -7,12 +7,13 @@ Compiled.
 from mypy_extensions import i64
 
 from pcapstall.core.counts import several
-from pcapstall.diagnose.case import Case
+from pcapstall.diagnose.case import NO_LOSS, Case
+from pcapstall.diagnose.intervals import SYN_RETRY_NS
 from pcapstall.diagnose.rules import facts
 from pcapstall.diagnose.rules.base import AT_CLIENT, Judgement, conclude, refs, span, times
 from pcapstall.diagnose.rules.handshake import syn_acks
 from pcapstall.diagnose.segments import Seg
-from pcapstall.diagnose.verdict import CLIENT_KERNEL, CLIENT_PROCESS, MEDIUM, NETWORK, UNKNOWN, Fact
+from pcapstall.diagnose.verdict import CAPTURE, CLIENT_KERNEL, CLIENT_PROCESS, MEDIUM, NETWORK, UNKNOWN, Fact
 
 
 def syn_ack_unheard(case: Case) -> Judgement:
@@ -47,8 +48,52 @@ def syn_ack_unheard(case: Case) -> Judgement:
     )
 
 
+def ack_missed(case: Case) -> Judgement:
+    """Neither side repeated anything: the SYN-ACK had arrived, and so had an ACK that is not in the capture."""
+    ack = case.history.at(case.end_ref)
+    if ack is None:
+        return "no ACK came"
+    if case.length_ns < SYN_RETRY_NS:
+        return "no side had to repeat anything yet"
+    sent = [seg for seg in case.history.client if seg.is_syn and seg.ns <= case.end_ns]
+    answers = syn_acks(case, case.end_ns)
+    if len(answers) != 1 or not sent or sent[-1].ns > answers[0].ns:
+        return "a side repeated what it had sent"
+    missing = case.client_ids.missing(sent[-1], ack)
+    if missing == 0:
+        return "by its IP IDs the client had sent nothing before"
+    evidence = [
+        Fact(
+            f"In {span(case.length_ns)} neither the SYN nor the SYN-ACK was repeated, as each is after a second "
+            f"without an answer: the ACK had come, and is not here.",
+            refs(sent[-1].ref, answers[0].ref, ack.ref),
+        ),
+        facts.place(case),
+    ]
+    if not ack.has_data or case.server_speaks_first or (missing is not None and missing > 1):
+        return conclude(
+            case,
+            CAPTURE,
+            "missed_by_capture",
+            MEDIUM,
+            f"the capture missed the client's ACK, so how long it took is not known: what is here came "
+            f"{span(case.length_ns)} after the SYN-ACK",
+            evidence,
+            NO_LOSS,
+        )
+    return conclude(
+        case,
+        CLIENT_PROCESS,
+        "client_silent",
+        MEDIUM,
+        f"the capture missed the client's ACK; the client, who speaks first, said nothing for {span(case.length_ns)}",
+        evidence,
+        NO_LOSS,
+    )
+
+
 def ack_loss(case: Case) -> Judgement:
-    """The SYN-ACK was repeated, and by the client's IP IDs it had sent an ACK that never came here."""
+    """By the client's IP IDs it had sent an ACK that never came here."""
     answers = syn_acks(case, case.end_ns)
     ack = case.history.at(case.end_ref)
     if case.at_client:

@@ -40,6 +40,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("syn_loss", ("syn_synack",), handshake.syn_loss),
     Rule("late_syn_ack", ("syn_synack",), handshake.late_syn_ack),
     Rule("syn_ack_unheard", ("synack_ack",), last_ack.syn_ack_unheard),
+    Rule("ack_missed", ("synack_ack",), last_ack.ack_missed),
     Rule("ack_loss", ("synack_ack",), last_ack.ack_loss),
     Rule("slow_ack", ("synack_ack",), last_ack.slow_ack),
     Rule("late_ack", ("synack_ack",), last_ack.late_ack),

@@ -45,6 +45,8 @@ _AT_CLIENT: Final = frozenset((CLIENT_PROCESS, CLIENT_KERNEL))
 _HOSTS: Final = frozenset((CLIENT_PROCESS, CLIENT_KERNEL, SERVER_PROCESS, SERVER_KERNEL))
 _BLOCKED: Final = ("zero_window", "nagle_delayed_ack", "clock_step", "missed_by_capture")
 """Reasons that one capture shows by itself, and that a walk from packet to packet does not see."""
+_NO_ACK: Final = ("synack_ack", "client_silent")
+"""The client had sent its ACK, which is not here, and owed its hello: to a walk that ACK is what it was late with."""
 _NOBODY_KNOWS: Final = ("both_silent", "await_server", "not_tls")
 """Reasons that rest on what a port speaks."""
 _DEFAULT_REASON: Final = {
@@ -71,7 +73,7 @@ def judge(scene: Scene) -> TwoVerdict | None:
         return _failure(scene)
     alone = {at_client: diagnose(scene.case_at(at_client)) for at_client in (True, False)}
     blocked = alone[scene.seen_at_client]
-    if blocked is not None and blocked.reason in _BLOCKED:
+    if blocked is not None and (blocked.reason in _BLOCKED or (scene.case.stalled, blocked.reason) == _NO_ACK):
         return _taken_over(scene, blocked, scene.seen_at_client, blocked.parts)
     stepped = clock_step(scene)
     if stepped is not None:

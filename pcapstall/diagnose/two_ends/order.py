@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from pcapstall.diagnose.two_ends.pairing import Pair
+from pcapstall.flows.flow import Flow
 
 AS_GIVEN: Final = "as_given"
 SWAPPED: Final = "swapped"
@@ -42,6 +43,7 @@ def is_copy(pairs: Iterable[Pair]) -> bool:
 def _votes(pair: Pair) -> list[int]:
     """How much longer each round trip took in the first capture, those to the client with their sign turned."""
     one, other = pair.client, pair.server
+    is_same_ack = _has_ack_of_its_own(one) == _has_ack_of_its_own(other)
     found: list[int] = []
     for start, end, sign in (
         ("syn", "syn_ack", 1),
@@ -49,9 +51,14 @@ def _votes(pair: Pair) -> list[int]:
         ("client_hello_last", "server_hello_first", 1),
     ):
         names = f"{start}_ref", f"{end}_ref"
-        if all(getattr(flow, name) for flow in (one, other) for name in names):
+        if (end != "ack" or is_same_ack) and all(getattr(flow, name) for flow in (one, other) for name in names):
             lengths = [getattr(flow, f"{end}_ns") - getattr(flow, f"{start}_ns") for flow in (one, other)]
             found.append(sign * (lengths[0] - lengths[1]))
     if not found and one.syn_ref and other.syn_ref and one.server().rst_ref and other.server().rst_ref:
         found.append((one.server().rst_ns - one.syn_ns) - (other.server().rst_ns - other.syn_ns))
     return found
+
+
+def _has_ack_of_its_own(flow: Flow) -> bool:
+    """Whether the handshake's last ACK came before the hello: a capture that missed it takes the hello for it."""
+    return flow.ack_ref != flow.client_hello_first_ref

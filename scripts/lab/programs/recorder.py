@@ -14,6 +14,7 @@ LINKTYPE_ETHERNET = 1
 SO_TIMESTAMPNS = 35
 SNAPLEN = 262144
 CLIENT_HELLO, SERVER_HELLO = 1, 2
+BARE_ACK = -1
 
 
 def main():
@@ -26,10 +27,13 @@ def main():
     )
     copies = "miss so many copies of this flow's ClientHello"
     parser.add_argument("--miss", nargs=2, action="append", default=[], metavar=("PORT", "COUNT"), help=copies)
+    acks = "miss so many of this flow's segments with nothing but an acknowledgment"
+    parser.add_argument("--miss-acks", nargs=2, action="append", default=[], metavar=("PORT", "COUNT"), help=acks)
     options = parser.parse_args()
     kinds = {"client": CLIENT_HELLO, "server": SERVER_HELLO}
     steps = {(int(port), kinds[hello]): float(seconds) for port, hello, seconds in options.set}
     missed = {(int(port), CLIENT_HELLO): int(count) for port, count in options.miss}
+    missed |= {(int(port), BARE_ACK): int(count) for port, count in options.miss_acks}
     offset_ns = 0
     tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
     with tap, open(options.file, "wb") as out:
@@ -52,13 +56,18 @@ def main():
 
 
 def described(frame):
-    """Return the client's port of a TCP packet over IPv4 (None for others), and which handshake message it begins."""
+    """Return the client's port of a TCP packet over IPv4 (None for others), and which handshake message it begins.
+
+    BARE_ACK when it holds nothing but an acknowledgment.
+    """
     if frame[12:14] != b"\x08\x00" or frame[23] != socket.IPPROTO_TCP:
         return None, 0
     tcp = 14 + (frame[14] & 15) * 4
     source, destination = struct.unpack_from("!HH", frame, tcp)
     payload = frame[tcp + (frame[tcp + 12] >> 4) * 4 : 14 + struct.unpack_from("!H", frame, 16)[0]]
     kind = payload[5] if len(payload) > 5 and payload[0] == 22 else 0
+    if not payload and frame[tcp + 13] == 0x10:
+        kind = BARE_ACK
     return max(source, destination), kind
 
 

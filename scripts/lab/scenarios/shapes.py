@@ -330,3 +330,32 @@ def missed_by_capture(lab: Lab) -> None:
     tls_client(lab, client, "--source-port", "41001", "--hold", "2").wait()
     time.sleep(0.3)
     recorder.stop()
+
+
+@scenario(
+    "missed-ack",
+    "the capture misses the last ACK of a TCP handshake, and the client says hello 3 s later",
+    happened="""\
+Two requests. The client at port 41001 is silent for 3 s after its handshake; the recorder at the client misses the
+ACK of it. At the server tcpdump misses nothing.""",
+    expected="""\
+At the client synack_ack is 3 s. Neither the SYN nor the SYN-ACK was repeated, so both had been answered: client_silent,
+not an ACK that the client's host held back. At the server it is ack_ch, 3 s, client_silent.""",
+    checks=[
+        Check("capture.pcap", "tcp.srcport == 41001 && tcp.len == 0 && tcp.time_relative < 2.9 && tcp.flags.ack == 1",
+              0),
+        Check("capture.pcap", "tcp.srcport == 41001 && tls.handshake.type == 1 && tcp.time_delta > 2.9", 1),
+        Check("capture_server.pcap", "tcp.srcport == 41001 && tcp.len == 0 && tcp.time_relative < 1 && "
+              "tcp.flags == 0x10", 1),
+    ],
+)  # fmt: skip
+def missed_ack(lab: Lab) -> None:
+    """The lab's own recorder and client."""
+    client, server = lab.two_hosts()
+    nginx(lab, server)
+    recorder = _recorder(lab, client, "capture.pcap", "--miss-acks", "41001", "1")
+    lab.capture(server, "capture_server.pcap")
+    curl(client)
+    tls_client(lab, client, "--source-port", "41001", "--hello-after", "3").wait()
+    time.sleep(0.3)
+    recorder.stop()
