@@ -29,8 +29,10 @@ os.environ["PYTHONSAFEPATH"] = "1"
 # environment that only processes that are started see.
 os.environ["COLUMNS"] = ""
 
-# Whoever runs the tests in the background may have had SIGINT ignored; what tests start would inherit that.
+# Whoever runs the tests in the background may have had these ignored (nohup); what tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGXCPU, signal.SIG_DFL)
 
 _SLOW_STARTS = [HealthCheck.too_slow]
 settings.register_profile(
