@@ -1,7 +1,7 @@
 """The `pcapstall` command: its sub-commands, its version, and how errors become exit codes.
 
-Exit codes: 0 done; 1 a `--fail-if` condition holds; 2 wrong usage; 3 an input cannot be read at all. Commands are
-imported only when one is called, for `pcapstall --help` must be quick.
+Exit codes: 0 done; 1 a `--fail-if` condition holds; 2 wrong usage; 3 an input cannot be read at all, or
+memory or descriptors ran out. Commands are imported only when one is called, for `pcapstall --help` must be quick.
 """
 
 import os

@@ -46,11 +46,11 @@ def split_endpoint(text: str) -> tuple[str, str | None]:
     """Host without brackets, and port, of ``10.0.0.1:443``, ``[2001:db8::1]:443``, ``:443``, or of an address alone,
     which has None for a port. ``::ffff:10.0.0.1:443`` needs no brackets: nothing but a port follows a dotted quad.
 
-    ValueError when a bracket does not close. Neither part is judged.
+    ValueError when a bracket does not close, or holds nothing. Neither part is judged.
     """
     if text.startswith("["):
         host, bracket, rest = text[1:].partition("]")
-        if not bracket or (rest and not rest.startswith(":")):
+        if not bracket or not host or (rest and not rest.startswith(":")):
             raise ValueError(f"{text!r} is not an endpoint")
         return host, rest[1:] if rest else None
     host, colon, port = text.rpartition(":")

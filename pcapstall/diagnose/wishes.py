@@ -23,7 +23,7 @@ def wish_for(wishes: Iterable[str]) -> str:
     ``a capture at the server that lacks no packets and whose clock did not step``.
     """
     distinct = list(dict.fromkeys(filter(None, wishes)))
-    wanted = [wish for wish in distinct if not wish.startswith(_NOTHING)] or distinct
+    wanted = [wish for wish in distinct if not wish.startswith(_NOTHING)] or distinct[:1]
     groups: dict[str, list[str]] = {}
     for wish in wanted:
         found = _OF_A_RECORDING.fullmatch(wish)

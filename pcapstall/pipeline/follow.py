@@ -256,5 +256,5 @@ def _put_together(
     limits.left_unread = sum(result.left_unread for result in results)
     counts: dict[int, FileCounts] = {}
     with without_garbage():
-        why = why_not(results, options.max_flows, options.all_flows) or put_together(results, collector, counts)
+        why = why_not(results, options.max_flows) or put_together(results, collector, counts)
     return why or Followed(files._replace(counts=counts), collector, findings, limits, "")

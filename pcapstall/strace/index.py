@@ -13,7 +13,7 @@ from pcapstall.strace.family import Lines, Strace
 from pcapstall.strace.keeper import Keeper
 from pcapstall.strace.model import EpollSet, Process, Thread
 from pcapstall.strace.sockets import Socket
-from pcapstall.strace.syscalls import FAMILIES, URING, Syscall
+from pcapstall.strace.syscalls import Syscall
 from pcapstall.strace.tracker import Tracker
 
 _ENOUGH_CALLS: Final = 200
@@ -56,10 +56,6 @@ class Coverage(NamedTuple):
     first_lost_line: int
     trouble: str
     """Why reading a file ended early; empty when it did not."""
-
-    def families_absent(self) -> list[str]:
-        """The families without a call, io_uring aside."""
-        return [family for family in FAMILIES if family not in self.families_seen and family != URING]
 
 
 class Index:

@@ -1,6 +1,6 @@
 """What a strace is made of: calls, threads, processes, descriptors, epoll sets; sockets are in `sockets`.
 
-Plain records, filled by `tracker` and its helpers and read by whoever asks `index`. A line is named by a reference
+Plain records, filled by `tracker` and what it calls and read by whoever asks `index`. A line is named by a reference
 (`core.frames`: file and line number, 0 is unseen); a time is nanoseconds of the strace's own clock, -1 when unknown.
 """
 

@@ -59,9 +59,9 @@ def test_both_endpoints_of_a_key(key: str, client: str, server: str) -> None:
     assert format_endpoints(bytes.fromhex(key)) == (client, server)
 
 
-@pytest.mark.parametrize("text", ["10.0.0.1", "10.0.0.1:", "10.0.0.1:65536", "2001:db8::1:443", "nowhere:1"])
+@pytest.mark.parametrize("text", ["10.0.0.1", "10.0.0.1:", "10.0.0.1:65536", "2001:db8::1:443", "nowhere:1", "[]:443"])
 def test_no_endpoint(text: str) -> None:
-    with pytest.raises(ValueError, match=r"ADDRESS:PORT|brackets|does not appear|is not a port"):
+    with pytest.raises(ValueError, match=r"ADDRESS:PORT|brackets|does not appear|is not a port|is not an endpoint"):
         parse_endpoint(text)
 
 

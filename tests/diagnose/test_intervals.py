@@ -25,9 +25,8 @@ from wire_support import (
 from pcapstall.diagnose.further import choose, others_over
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
-from pcapstall.diagnose.thresholds import NAMES, STALL_NAMES, make_thresholds
+from pcapstall.diagnose.thresholds import NAMES, make_thresholds
 from pcapstall.flows.flow import Flow
-from pcapstall.report import names
 from pcapstall.report.thresholds import parse_thresholds
 
 
@@ -41,11 +40,6 @@ def measured(road: Road, at: str = "client", until_ns: int = 0, slow: tuple[str,
 
 def lengths(intervals: Intervals) -> dict[str, int]:
     return {name: ns for name, ns in intervals.closed().items() if ns is not None}
-
-
-def test_names_are_those_of_the_report() -> None:
-    assert NAMES == names.INTERVALS
-    assert STALL_NAMES == names.STALL_INTERVALS
 
 
 def test_a_whole_handshake() -> None:

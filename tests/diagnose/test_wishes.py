@@ -35,6 +35,7 @@ LOG = "the client's log"
             "a strace and a capture with one clock",
         ),
         (["nothing: two stages were late"], "nothing: two stages were late"),
+        (["nothing: two stages were late", "nothing: it is too long"], "nothing: two stages were late"),
         (
             ["a strace that shows the bytes (-s 64): the clocks do not agree", "a strace that begins before it"],
             "a strace that shows the bytes (-s 64): the clocks do not agree and a strace that begins before it",

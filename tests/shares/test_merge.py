@@ -66,7 +66,7 @@ QUIET = ShareLog(numbers(), numbers(50, 50), numbers(60, 80), numbers(10, 30), [
 
 class TestWhyNot:
     def why(self, *logs: ShareLog, max_flows: int = 1000) -> str:
-        return why_not([result(index, log) for index, log in enumerate(logs)], max_flows, False)
+        return why_not([result(index, log) for index, log in enumerate(logs)], max_flows)
 
     def test_nothing_was_near_a_bound(self) -> None:
         assert self.why(QUIET, QUIET) == ""
@@ -91,8 +91,8 @@ class TestWhyNot:
         assert self.why(swept, swept._replace(sweeps=[(0, 50, 1)])).startswith("very many flows were followed")
 
     def test_a_share_that_has_left_something_out(self) -> None:
-        assert why_not([result(0, QUIET), result(1, QUIET, crowded=True)], 1000, False) != ""
+        assert why_not([result(0, QUIET), result(1, QUIET, crowded=True)], 1000) != ""
 
     def test_a_file_that_grew(self) -> None:
         grown = result(1, QUIET)._replace(readings=[("a.pcap", 10, 1, 2, 0)])
-        assert why_not([result(0, QUIET), grown], 1000, False) == "a file changed while it was read"
+        assert why_not([result(0, QUIET), grown], 1000) == "a file changed while it was read"

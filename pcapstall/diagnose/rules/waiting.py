@@ -128,9 +128,9 @@ def undecided(case: Case) -> Judgement:
     due = owed(case)
     if due is None:
         return NO_TURN
-    proof = prove(case, due.turn)
     if case.stalled in ANSWER_WAIT:
-        return _slow_server_likely(case, due, proof)
+        return _slow_server_likely(case, due)
+    proof = prove(case, due.turn)
     if 2 * proof.held_up_ns > case.length_ns:
         return "the segment was held up on its way"
     came = "did not come for" if case.is_open else "came only after"
@@ -161,7 +161,7 @@ def undecided(case: Case) -> Judgement:
     )
 
 
-def _slow_server_likely(case: Case, due: Owed, proof: Proof) -> Judgement:
+def _slow_server_likely(case: Case, due: Owed) -> Judgement:
     """The kernel acknowledged the hello at once: the process waited, if the answer was not lost again and again."""
     flow = case.flow
     if case.stalled == "ch_sh":

@@ -19,7 +19,7 @@ from pcapstall.pipeline.shares.result import PackedKnowledge, ShareResult
 Moment = tuple[int, int]
 
 
-def why_not(results: Sequence[ShareResult], max_flows: int, keep_all: bool) -> str:
+def why_not(results: Sequence[ShareResult], max_flows: int) -> str:
     """Why a single table might have made something else of it; empty when it would not."""
     first = results[0]
     if any(result.readings != first.readings or result.watched_until != first.watched_until for result in results):
@@ -30,7 +30,7 @@ def why_not(results: Sequence[ShareResult], max_flows: int, keep_all: bool) -> s
         sum(counts) > CONNECTIONS_MAX for counts in zip(*(_sizes(result.knowledge) for result in results), strict=True)
     ):
         return "there are very many connections"
-    return _why_not_by_looks(results, max_flows) or _why_not_by_order(results, keep_all)
+    return _why_not_by_looks(results, max_flows) or _why_not_by_order(results)
 
 
 def _why_not_by_looks(results: Sequence[ShareResult], max_flows: int) -> str:
@@ -61,7 +61,7 @@ def _why_not_by_looks(results: Sequence[ShareResult], max_flows: int) -> str:
     return ""
 
 
-def _why_not_by_order(results: Sequence[ShareResult], keep_all: bool) -> str:
+def _why_not_by_order(results: Sequence[ShareResult]) -> str:
     """The same where only the first ones are kept, and nobody knows which of two came first."""
     kept = [(moment, flow) for result in results for moment, flow in result.kept]
     if len(kept) > ROWS_MAX or sum(flow.note_count for _, flow in kept) > NOTES_MAX:

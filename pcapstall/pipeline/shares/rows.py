@@ -66,18 +66,18 @@ def _block(flows: Sequence[Flow], make: Make, others: int) -> Iterator[FlowRepor
         yield make(flows[0])
         return
     claims = _Claims(len(flows), min(others, len(flows) - 1))
-    helpers: list[Forked | Failure] = []
+    forked: list[Forked | Failure] = []
     made: list[_Made] = []
     try:
-        helpers.extend(_fork(flows, make, claims, number) for number in range(claims.others))
+        forked.extend(_fork(flows, make, claims, number) for number in range(claims.others))
         at = 0
         while at < len(flows) and claims.take(at):
             yield make(flows[at])
             at += 1
         # Here it has met one of them, which need not be the slowest: rows of the others are held until their turn.
         held = {row: make(flows[row]) for row in range(at, len(flows)) if claims.take(row)}
-        for number, helper in enumerate(helpers):
-            said = helper if isinstance(helper, Failure) else helper.told()
+        for number, process in enumerate(forked):
+            said = process if isinstance(process, Failure) else process.told()
             if isinstance(said, Failure):
                 # Made here, so that whatever is wrong is told as ever.
                 warn_redone(said, number + 2, claims.others + 1, "made its rows")
@@ -92,9 +92,9 @@ def _block(flows: Sequence[Flow], make: Make, others: int) -> Iterator[FlowRepor
     finally:
         for rows in made:
             rows.close()
-        for helper in helpers:
-            if isinstance(helper, Forked):
-                helper.close()
+        for process in forked:
+            if isinstance(process, Forked):
+                process.close()
 
 
 def _fork(flows: Sequence[Flow], make: Make, claims: _Claims, number: int) -> Forked | Failure:

@@ -72,7 +72,7 @@ def draw(fall: Waterfall) -> svg.Picture:
     layout = _Layout(fall)
     parts = [
         *_head(fall, layout),
-        *_lanes(fall, layout),
+        *_lanes(layout),
         *_stall(fall.stall, layout),
         *_spans(layout),
     ]
@@ -140,7 +140,7 @@ def _parts(stall: Stall, layout: _Layout) -> Iterator[str]:
         x += wide
 
 
-def _lanes(fall: Waterfall, layout: _Layout) -> Iterator[str]:
+def _lanes(layout: _Layout) -> Iterator[str]:
     top, bottom = _TOP - 12, layout.bottom
     for silence in layout.axis.silences:
         yield svg.rect(0, silence.start + 9, layout.width, silence.end - silence.start - 18, "band")
