@@ -87,6 +87,10 @@ def add_life(lives: Packer, key: bytes, first_ns: i64, last_ns: i64, first_ref: 
     lives.number(last_ref)
 
 
-def life_at(them: Unpacker) -> Life:
-    """The one that ``them`` has moved to."""
-    return Life(them.key(), them.number(0), them.number(1), them.number(2), them.number(3))
+def all_lives(lives: Packer) -> list[Life]:
+    """All that were packed."""
+    them = Unpacker(lives)
+    found: list[Life] = []
+    while them.next():
+        found.append(Life(them.key(), them.number(0), them.number(1), them.number(2), them.number(3)))
+    return found

@@ -1,7 +1,5 @@
 """IP IDs, timestamps, options, parts, DNS, races, neighbours: what the rules rest on."""
 
-from random import Random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,10 +7,8 @@ from test_verdicts import answer, slow_server
 from wire_support import ACK, FIN, HELLO, MS, PSH, RST, SECOND, SYN, Road, flows_of, follow, merged, reports
 
 from pcapstall.diagnose import answerers
-from pcapstall.diagnose.connections import add_life
 from pcapstall.diagnose.dns import DnsLog, query_name
 from pcapstall.diagnose.ip_ids import IdCount
-from pcapstall.diagnose.knowledge import Knowledge
 from pcapstall.diagnose.neighbours import Neighbours
 from pcapstall.diagnose.pairs import Pair
 from pcapstall.diagnose.races import Races
@@ -287,25 +283,6 @@ def test_a_connection_that_fills_the_gap() -> None:
     same.c(at + 2800 * MS, FIN | ACK)
     collector = follow(merged(road.captured("client"), same.captured("client")))
     assert Neighbours(collector.knowledge).filling(road.client, flow.key, begin, end) is None
-
-
-def test_neighbours_that_catch_up_are_those_that_are_found_anew() -> None:
-    """Also where some that began earlier are learned of later, and where the earlier half was forgotten."""
-    random, knowledge = Random(1), Knowledge()
-    neighbours = Neighbours(knowledge)
-    for number in range(1, 400):
-        begin = random.randrange(50) * SECOND
-        key = bytes([10, 0, 0, random.randrange(3), 10, 1, 0, random.randrange(3), 0, 1, 0, 2])
-        add_life(knowledge.lives, key, begin, begin + random.randrange(50) * SECOND, number, number)
-        knowledge.forget(100)
-        if random.randrange(3):
-            continue
-        neighbours.catch_up()
-        anew = Neighbours(knowledge)
-        for end in range(10, 90, 7):
-            asked = (key[:4], key[:8] + bytes(4), random.randrange(40) * SECOND, end * SECOND)
-            found, expected = neighbours.filling(*asked), anew.filling(*asked)
-            assert (found and found.first_ref) == (expected and expected.first_ref)
 
 
 @pytest.mark.parametrize(

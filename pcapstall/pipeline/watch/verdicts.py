@@ -65,7 +65,6 @@ class WatchVerdicts:
         self._races: Races | None = None
         self.unread = UnreadPackets()
         """Packets that may have held segments of the flows."""
-        self._neighbours = Neighbours(knowledge)
         self._surroundings: Surroundings | None = None
         self._points = PointFinder(knowledge, at)
 
@@ -109,7 +108,6 @@ class WatchVerdicts:
 
     def _known(self) -> Surroundings:
         if self._surroundings is None:
-            self._neighbours.catch_up()
             captures = self._captures()
             if not self._t0_ns:
                 self._t0_ns = min((found.first_ns for found in captures if found.first_ns is not None), default=0)
@@ -117,7 +115,7 @@ class WatchVerdicts:
             self._surroundings = Surroundings(
                 self._knowledge,
                 self.dns,
-                self._neighbours,
+                Neighbours(self._knowledge),
                 Clocks((), Histories()),
                 self._tls_ports,
                 doubtful_files(captures),
