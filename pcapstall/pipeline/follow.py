@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from pcapstall.pipeline.ends.straces import Straces
     from pcapstall.pipeline.shares.result import ShareResult
 
-PAYS_PACKETS: Final = 1_500_000
-"""With fewer, a second process takes more processor time than it saves waiting: all processes copy all bytes."""
+PAYS_PACKETS: Final = 800_000
+"""With fewer, a second process saves hardly any waiting for the processor time that it takes: each copies all bytes."""
 SAMPLE_PACKETS: Final = 1_000
 """By which the size of all is judged."""
 RECORD_HEADER_LEN: Final = 16
