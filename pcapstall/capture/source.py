@@ -1,4 +1,4 @@
-"""Bytes of a capture in chunks: from a file, from standard input, from a FIFO, with a way to say "stop".
+"""Bytes of a capture in chunks, from a file, with a way to say "stop"; what comes by a pipe is read in `pipe`.
 
 This module is never compiled: it is entered once a chunk, and that is where signal handlers get their turn. What the
 bytes are is not known here.
@@ -211,60 +211,6 @@ class FileSource(Source):
         self._fd = -1
 
 
-class PipeSource(Source):
-    """Standard input, a FIFO, a socket: waits for data without spinning, and wakes up when it is to stop."""
-
-    def __init__(self, path: str, fd: int, stop: Stop | None = None) -> None:
-        super().__init__(path, stop)
-        import select  # a file needs none
-
-        self._fd = fd
-        self._silent_since_s = 0.0
-        self._poll = select.poll()
-        self._poll.register(fd, select.POLLIN)
-        self._poll.register(self.stop_switch.wake_fd(), select.POLLIN)
-
-    def _read(self) -> bytes:
-        while self._fd >= 0:
-            timeout_ms = self._timeout_ms()
-            if timeout_ms == 0:
-                return b""
-            ready = self._poll.poll(timeout_ms)
-            if not ready and self.stop_switch.when_silent is not None:
-                self.stop_switch.when_silent()
-            if any(fd == self._fd for fd, _ in ready):
-                try:
-                    chunk = os.read(self._fd, CHUNK)
-                except BlockingIOError:
-                    continue
-                except OSError as error:
-                    self.trouble = f"cannot be read on: {error.strerror}"
-                    return b""
-                self.bytes_read += len(chunk)
-                self._silent_since_s = time.monotonic()
-                return chunk
-            if ready:
-                self.stop_switch.drain()
-        return b""
-
-    def _timeout_ms(self) -> int | None:
-        """How long to wait for data: None is for ever, 0 is not at all."""
-        count = self.stop_switch.count
-        if not count:
-            return None if self.stop_switch.when_silent is None else int(self.stop_switch.silent_s * 1000)
-        if count > 1:
-            return 0
-        since = self.stop_switch.since_s
-        left = min(max(since, self._silent_since_s) + GRACE_S, since + GRACE_TOTAL_S) - time.monotonic()
-        return max(int(left * 1000), 0)
-
-    def close(self) -> None:
-        """Close the pipe; standard input stays open."""
-        if self._fd > 2:
-            os.close(self._fd)
-        self._fd = -1
-
-
 def open_source(path: str, stop: Stop | None = None) -> Source:
     """The source of ``path``; ``-`` is standard input. InputError says why it cannot be read."""
     if path in STDIN:
@@ -291,6 +237,8 @@ def open_source(path: str, stop: Stop | None = None) -> Source:
         if fd > 2:
             os.close(fd)
         raise InputError(path, reason)
+    from pcapstall.capture.pipe import PipeSource  # a file needs none
+
     return PipeSource(path, fd, stop)
 
 

@@ -16,9 +16,10 @@ from types import FrameType
 import pytest
 from capture_support import ScriptedSource, pcap, records
 
-from pcapstall.capture import source as source_module
+from pcapstall.capture import pipe as pipe_module
 from pcapstall.capture.opening import cursor_of, open_capture
-from pcapstall.capture.source import CHUNK, PipeSource, Source, Stop, open_source
+from pcapstall.capture.pipe import PipeSource
+from pcapstall.capture.source import CHUNK, Source, Stop, open_source
 from pcapstall.core.errors import InputError
 
 
@@ -106,6 +107,21 @@ def test_what_is_in_a_pipe_is_handed_out_at_once(pipe: tuple[PipeSource, int]) -
     assert source.read() == b""
 
 
+def test_no_more_is_asked_of_a_pipe_than_is_there(
+    pipe: tuple[PipeSource, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is asked for takes room until it is known how much came, and that between two chunks is lost to the heap."""
+    source, writer = pipe
+    asked: list[int] = []
+    read = os.read
+    monkeypatch.setattr(os, "read", lambda fd, size: asked.append(size) or read(fd, size))
+    os.write(writer, b"0123456789")
+    assert source.read() == b"0123456789"
+    assert asked == [10]
+    os.close(writer)
+    assert source.read() == b""
+
+
 def test_records_come_out_of_a_live_pipe_before_the_next_is_written(pipe: tuple[PipeSource, int]) -> None:
     source, writer = pipe
     data = pcap(1, 2, 3)
@@ -131,7 +147,7 @@ def test_waiting_for_a_pipe_takes_no_processor_time(pipe: tuple[PipeSource, int]
 def test_a_stop_wakes_a_blocked_read_and_what_comes_then_is_read(
     pipe: tuple[PipeSource, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_module, "GRACE_S", 0.3)
+    monkeypatch.setattr(pipe_module, "GRACE_S", 0.3)
     source, writer = pipe
     timers = [later(0.1, source.stop), later(0.2, lambda: os.write(writer, b"flushed"))]
     before = time.monotonic()
@@ -167,7 +183,7 @@ def test_a_second_stop_does_not_wait(pipe: tuple[PipeSource, int]) -> None:
 def test_a_busy_writer_cannot_keep_a_stopped_source_for_ever(
     pipe: tuple[PipeSource, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_module, "GRACE_TOTAL_S", 0.3)
+    monkeypatch.setattr(pipe_module, "GRACE_TOTAL_S", 0.3)
     source, writer = pipe
     source.stop()
     deadline = time.monotonic() + 5
