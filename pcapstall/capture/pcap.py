@@ -18,7 +18,7 @@ from pcapstall.core.words import U32, u16_be, u16_le, u32_be, u32_le
 FILE_HEADER: Final = 24
 _IXIA_EXTRA: Final = 4
 """Ixia's lcap appends the length of all records to the file header."""
-_RECORD_HEADER: Final = 16
+RECORD_HEADER: Final = 16
 _NOKIA_HEADER: Final = 20
 _MODIFIED_HEADER: Final = 24
 _SS990915_HEADER: Final = 28
@@ -52,7 +52,7 @@ class PcapCursor(FileCursor):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self._header_len: i64 = _RECORD_HEADER
+        self._header_len: i64 = RECORD_HEADER
         self._fraction_ns: i64 = 1000
         self._fraction_limit: i64 = 1_000_000
         self._swapped: bool = False
@@ -176,7 +176,7 @@ class PcapCursor(FileCursor):
         The magic number does not tell: a patched libpcap of 1999 and Nokia's write the standard one, and two patches
         with different headers write the same modified one.
         """
-        candidates = [_RECORD_HEADER, _MODIFIED_HEADER, _NOKIA_HEADER]
+        candidates = [RECORD_HEADER, _MODIFIED_HEADER, _NOKIA_HEADER]
         if modified:
             candidates = [_MODIFIED_HEADER, _SS990915_HEADER]
         whole = self._peek_records(modified)
@@ -189,7 +189,7 @@ class PcapCursor(FileCursor):
         self._header_len = chosen
         if chosen == _NOKIA_HEADER:
             self.format = "pcap-nokia"
-        elif chosen != _RECORD_HEADER:
+        elif chosen != RECORD_HEADER:
             self.format = "pcap-modified"
 
     def _peek_records(self, modified: bool) -> bool:
@@ -230,7 +230,7 @@ class PcapCursor(FileCursor):
             if flaws:
                 break
         # Nothing to look at is no reason to believe in an odd variant.
-        return flaws + (at == 0 and header_len != _RECORD_HEADER)
+        return flaws + (at == 0 and header_len != RECORD_HEADER)
 
 
 def _u32(buf: bytes, at: i64, big: bool) -> int:

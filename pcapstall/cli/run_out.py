@@ -4,12 +4,11 @@ Loaded only then, when there is hardly room for it. Which errors mean that is to
 """
 
 import gc
-import resource
 from typing import Final
 
 from pcapstall.cli import destination
 from pcapstall.cli.stages import stages
-from pcapstall.core.lacking import NO_MEMORY
+from pcapstall.core.lacking import NO_MEMORY, memory_limit
 
 _FEWER: Final = (
     "follow fewer flows at once (--max-flows N), or show fewer: report without --all, --filter and -f json, jsonl or"
@@ -36,13 +35,6 @@ def told(lack: str) -> str:
         return lack + end
     stage = stages.current()
     far = "" if stage in _READ_BY_THEN else stages.how_far()
-    return f"{lack}{_limit()} while {stage}{far}: {_HINTS.get(stage, _FEWER)}{end}"
-
-
-def _limit() -> str:
-    """Who has set the bound, if that is known."""
-    for which, option in ((resource.RLIMIT_AS, "-v"), (resource.RLIMIT_DATA, "-d")):
-        most, _ = resource.getrlimit(which)
-        if most != resource.RLIM_INFINITY:
-            return f" (ulimit {option} allows {most // 1000**2} MB)"
-    return ""
+    limit = memory_limit()
+    bound = f" (ulimit {limit[0]} allows {limit[1] // 1000**2} MB)" if limit is not None else ""
+    return f"{lack}{bound} while {stage}{far}: {_HINTS.get(stage, _FEWER)}{end}"

@@ -27,15 +27,17 @@ def lack_of(error: BaseException) -> str:
         return _RUN_OUT.get(error.errno or 0, "")
     if isinstance(error, ImportError) and str(error).endswith(_UNMAPPED):
         return NO_MEMORY
-    if isinstance(error, SystemError) and str(error).endswith(_UNSAID) and _is_limited():
+    if isinstance(error, SystemError) and str(error).endswith(_UNSAID) and memory_limit() is not None:
         return NO_MEMORY
     return ""
 
 
-def _is_limited() -> bool:
-    """Whether somebody has set how much memory there may be."""
+def memory_limit() -> tuple[str, int] | None:
+    """The option of ulimit that bounds memory, and how many bytes it allows; None where nobody has set one."""
     import resource
 
-    return any(
-        resource.getrlimit(which)[0] != resource.RLIM_INFINITY for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
-    )
+    for option, which in (("-v", resource.RLIMIT_AS), ("-d", resource.RLIMIT_DATA)):
+        most, _ = resource.getrlimit(which)
+        if most != resource.RLIM_INFINITY:
+            return option, most
+    return None

@@ -20,7 +20,8 @@ from pcapstall.diagnose.connections import (
 from pcapstall.diagnose.intervals import Intervals
 from pcapstall.diagnose.lengths import ABSENT
 from pcapstall.diagnose.pairs import Pair, Pairs
-from pcapstall.flows.flow import COPY, Flow
+from pcapstall.flows.flow import Flow
+from pcapstall.flows.notebook import COPY
 from pcapstall.flows.roles import client_and_server, is_v4
 from pcapstall.wire.segment import RST, SYN
 from pcapstall.wire.tls_reader import NEVER

@@ -11,8 +11,8 @@ from mypy_extensions import i64, mypyc_attr
 
 from pcapstall.core.seq import to_offset
 from pcapstall.core.words import u16_be, u32_be
-from pcapstall.flows.flow import COPY, FLAG_NOTES_CUT, KEEP_ALIVE, NEW, Flow, HalfFlow
-from pcapstall.flows.notebook import FIRST_NOTES, NOTES_MAX, SegmentNote
+from pcapstall.flows.flow import FLAG_NOTES_CUT, Flow, HalfFlow
+from pcapstall.flows.notebook import COPY, FIRST_NOTES, KEEP_ALIVE, NEW, NOTES_MAX, SegmentNote
 from pcapstall.wire.segment import ACK, RST, SYN
 from pcapstall.wire.tcp_options import END_OF_OPTIONS, MAXIMUM_SEGMENT_SIZE, NO_OPERATION, SACK, TIMESTAMPS_LEN
 from pcapstall.wire.tls_reader import NEVER

@@ -11,11 +11,6 @@ from mypy_extensions import i32, i64, mypyc_attr, u8
 from pcapstall.core.words import U32, V4_KEY_LEN, u16_be, u32_be
 from pcapstall.flows.head import StreamHead
 from pcapstall.flows.keys import reverse_key, v4_key
-from pcapstall.flows.notebook import COPY as COPY
-from pcapstall.flows.notebook import KEEP_ALIVE as KEEP_ALIVE
-from pcapstall.flows.notebook import LATE as LATE
-from pcapstall.flows.notebook import NEW as NEW
-from pcapstall.flows.notebook import RETRANSMISSION as RETRANSMISSION
 from pcapstall.flows.notebook import NoteBook, SegmentNote
 from pcapstall.flows.rarities import WithHalfRarities, WithRarities
 from pcapstall.wire.segment import v4_endpoint

@@ -13,20 +13,16 @@ from pcapstall.flows.fast_open import hold_syn_payload
 from pcapstall.flows.flow import (
     BY_SYN,
     BY_SYN_ACK,
-    COPY,
     FLAG_MISSED_BYTES,
     FLAG_SIMULTANEOUS_OPEN,
     FLAG_SNAPLEN_CUT,
-    KEEP_ALIVE,
-    LATE,
     NEVER,
-    NEW,
-    RETRANSMISSION,
     Flow,
     HalfFlow,
 )
 from pcapstall.flows.holes import add_hole, fill
 from pcapstall.flows.kept import Limits
+from pcapstall.flows.notebook import COPY, KEEP_ALIVE, LATE, NEW, RETRANSMISSION
 from pcapstall.flows.notes import Notes
 from pcapstall.flows.oddities import UNSEEN_LEN, is_absurd_ack, note_reset
 from pcapstall.flows.tls import TlsStreams

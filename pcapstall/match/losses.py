@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pcapstall.core.seq import to_offset
-from pcapstall.flows.flow import COPY
+from pcapstall.flows.notebook import COPY
 from pcapstall.wire.segment import ACK, SYN
 
 if TYPE_CHECKING:

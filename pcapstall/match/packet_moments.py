@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from pcapstall.core.seq import to_offset
 from pcapstall.core.times import format_span
-from pcapstall.flows.flow import COPY, RETRANSMISSION, Flow
+from pcapstall.flows.flow import Flow
+from pcapstall.flows.notebook import COPY, RETRANSMISSION
 from pcapstall.match.moments import PACKET, Moment, fold
 from pcapstall.wire.icmp import (
     ICMP_SOURCE_QUENCH,

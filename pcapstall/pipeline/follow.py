@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pcapstall.capture.captures import Captures, open_captures
+from pcapstall.capture.pcap import RECORD_HEADER
 from pcapstall.capture.source import Stop, can_be_read_again
 from pcapstall.core.garbage import without_garbage
 from pcapstall.core.lacking import lack_of
@@ -37,10 +38,8 @@ PAYS_PACKETS: Final = 800_000
 """With fewer, a second process saves hardly any waiting for the processor time that it takes: each copies all bytes."""
 SAMPLE_PACKETS: Final = 1_000
 """By which the size of all is judged."""
-RECORD_HEADER_LEN: Final = 16
-"""Bytes that a record has beside its packet (pcap's; of pcapng some more)."""
-RECORD_MIN_LEN: Final = RECORD_HEADER_LEN + 54
-"""Bytes of the record of a segment over IPv4 and Ethernet, without options and payload."""
+RECORD_MIN_LEN: Final = RECORD_HEADER + 54
+"""Bytes of pcap's record of a segment over IPv4 and Ethernet, without options and payload; pcapng's has some more."""
 
 
 class Followed(NamedTuple):
@@ -194,7 +193,7 @@ def _likely_packets(probe: Captures, total_len: int) -> int:
     sampled = sampled_len = 0
     while sampled < SAMPLE_PACKETS and probe.next():
         sampled += 1
-        sampled_len += RECORD_HEADER_LEN + probe.caplen
+        sampled_len += RECORD_HEADER + probe.caplen
     return total_len * sampled // sampled_len if sampled else 0
 
 

@@ -15,7 +15,8 @@ from flow_support import (
 )
 
 from pcapstall.core.frames import frame_of
-from pcapstall.flows.flow import COPY, Flow
+from pcapstall.flows.flow import Flow
+from pcapstall.flows.notebook import COPY
 from pcapstall.flows.table import FlowTable
 from pcapstall.wire.segment import Segment
 

@@ -4,7 +4,7 @@ import pytest
 from picture_support import CAPTURES, read, texts, timeline
 
 from pcapstall.core.times import MS
-from pcapstall.flows.flow import COPY, RETRANSMISSION
+from pcapstall.flows.notebook import COPY, RETRANSMISSION
 from pcapstall.match.losses import lost_refs
 from pcapstall.match.packet_moments import Packet, icmp_words
 from pcapstall.report.model import Report

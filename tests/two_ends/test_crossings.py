@@ -7,7 +7,7 @@ import pytest
 from pcapstall.diagnose.segments import Seg
 from pcapstall.diagnose.two_ends.crossings import cross
 from pcapstall.diagnose.two_ends.pieces import ARRIVED, COPY, LOST, MISSED, UNWATCHED, Crossings, Shift
-from pcapstall.flows.flow import NEW, RETRANSMISSION
+from pcapstall.flows.notebook import NEW, RETRANSMISSION
 from pcapstall.wire.segment import ACK, PSH, RST, SYN
 
 MS, SECOND = 10**6, 10**9

@@ -39,7 +39,7 @@ from pcapstall.diagnose.verdict import (
     at_most,
     side_of,
 )
-from pcapstall.flows.flow import RETRANSMISSION
+from pcapstall.flows.notebook import RETRANSMISSION
 
 _AT_CLIENT: Final = frozenset((CLIENT_PROCESS, CLIENT_KERNEL))
 _HOSTS: Final = frozenset((CLIENT_PROCESS, CLIENT_KERNEL, SERVER_PROCESS, SERVER_KERNEL))

@@ -24,7 +24,7 @@ from pcapstall.diagnose.two_ends.scene import Scene
 from pcapstall.diagnose.two_ends.verdict import TwoFact, TwoVerdict, fact_at
 from pcapstall.diagnose.two_ends.walk import Step
 from pcapstall.diagnose.verdict import MEDIUM, TO_CLIENT, TO_SERVER, at_most, side_of
-from pcapstall.flows.flow import RETRANSMISSION
+from pcapstall.flows.notebook import RETRANSMISSION
 from pcapstall.wire.segment import RST, SYN
 from pcapstall.wire.tcp_options import TIMESTAMPS_LEN
 

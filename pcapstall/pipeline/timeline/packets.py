@@ -8,8 +8,9 @@ from typing import Final
 
 from pcapstall.capture.captures import open_captures
 from pcapstall.capture.source import Stop, can_be_read_again
-from pcapstall.flows.flow import COPY, NEW, RETRANSMISSION, Flow
+from pcapstall.flows.flow import Flow
 from pcapstall.flows.kept import Limits
+from pcapstall.flows.notebook import COPY, NEW, RETRANSMISSION
 from pcapstall.flows.tcp import TcpEvents
 from pcapstall.flows.tls import TlsStreams
 from pcapstall.match.packet_moments import Packet
